@@ -1,0 +1,62 @@
+"""Small checks that every room uses, so that one mistake gets one sentence everywhere."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import os
+from collections.abc import Iterable
+from typing import Any
+
+
+def one_of(name: str, value: object, valid: Iterable[str]) -> str:
+    """Return value if it is one of the valid names, else say which one was probably meant."""
+    names = list(valid)
+    if isinstance(value, str) and value in names:
+        return value
+    close = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(repr(v) for v in names)
+    raise ValueError(f"{name}={value!r} is not known; choose one of {listed}.{hint}")
+
+
+def whole(name: str, value: Any, at_least: int) -> int:
+    """Return value as an int that is at least ``at_least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    return int(value)
+
+
+def real(name: str, value: Any, at_least: float | None = None) -> float:
+    """Return value as a finite float, at least ``at_least`` where that is given."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    if at_least is not None and value < at_least:
+        raise ValueError(f"{name} must be at least {at_least:g}, got {value!r}.")
+    return float(value)
+
+
+def memory_available() -> int | None:
+    """Bytes that a new array may take without swapping, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def require_memory(n_bytes: int, purpose: str, instead: str) -> None:
+    """Refuse an allocation that the machine cannot hold, before it is tried."""
+    free = memory_available()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"{purpose} needs {n_bytes / 1e9:,.1f} GB and {free / 1e9:,.1f} GB are free; {instead}."
+        )

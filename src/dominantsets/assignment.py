@@ -1,0 +1,62 @@
+"""Which cluster an object that is in none belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.solvers import DominantSet
+
+
+def assign_by_average(
+    similarity: Similarity, clusters: Sequence[DominantSet], labels: Ints
+) -> Ints:
+    r"""The paper's post-assignment of objects labelled -1.
+
+    Object j joins the cluster :math:`\arg\max_\ell |C_\ell|^{-1} \sum_{p \in C_\ell} a_{jp}`, ties to
+    the cluster found first. One gradient a cluster, no n × n matrix.
+    """
+    labels = labels.copy()
+    left = np.flatnonzero(labels < 0)
+    if left.size and len(clusters):
+        best = np.full(left.size, -np.inf)
+        for k, cluster in enumerate(clusters):
+            average = similarity.gradient(cluster.members, _equal(cluster))[left]
+            better = average > best
+            best[better] = average[better]
+            labels[left[better]] = k
+    return labels
+
+
+def predict_by_payoff(
+    similarity: Similarity, clusters: Sequence[DominantSet], new: Any
+) -> Ints:
+    r"""The first cluster found that a new object would gain by joining, or -1.
+
+    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`. By the KKT conditions an
+    object of the training data outside every cluster passes no test, and a member of a cluster none
+    of the clusters found before its own, so that copies of training objects get their labels.
+    """
+    labels = np.full(new.shape[0], -1, dtype=np.int64)
+    for k, cluster in enumerate(clusters):
+        payoff = similarity.payoff(new, cluster.members, cluster.weights)
+        labels[(labels < 0) & (payoff > cluster.threshold)] = k
+    return labels
+
+
+def predict_by_average(
+    similarity: Similarity, clusters: Sequence[DominantSet], new: Any
+) -> Ints:
+    """The cluster with the highest average similarity to a new object."""
+    if not len(clusters):
+        return np.full(new.shape[0], -1, dtype=np.int64)
+    averages = [similarity.payoff(new, c.members, _equal(c)) for c in clusters]
+    return np.asarray(np.argmax(averages, axis=0), dtype=np.int64)
+
+
+def _equal(cluster: DominantSet) -> Floats:
+    return np.full(len(cluster), 1.0 / len(cluster))

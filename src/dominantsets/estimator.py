@@ -1,0 +1,345 @@
+"""The scikit-learn estimator."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dominantsets._checks import one_of, real
+from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
+from dominantsets.peeling import End, Peeling, check_peeling
+from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.solvers import Callback, DominantSet, Monitor, Status
+from dominantsets.solvers.api import check_options
+
+_log = logging.getLogger(__name__)
+
+SHIFT_PER_OBJECT = 0.01  # measured: benchmarks/shift.py
+SHIFT_PER_DEGREE = 0.5  # of a graph's mean degree
+WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
+ASSIGNMENTS = ("average",)
+
+
+class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Dominant set clustering.
+
+    A dominant set is a group of objects that are more similar to each other than to anything
+    outside: a strict local maximum of :math:`x^T (A - \alpha I) x` over the simplex, where A is a
+    similarity with a zero diagonal and :math:`\alpha` the shift. Its support is the cluster, x itself
+    says how strongly each object belongs. Clusters are found one after another, each among the
+    objects that the earlier ones left; objects in no cluster get the label -1.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Largest number of clusters. Without it clusters are peeled until nothing coherent is left:
+        until one is a single object, or no more alike inside than all of the data on average.
+    affinity : str, callable or Similarity, default="sqeuclidean"
+        How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
+        ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"nearest_neighbors"``,
+        ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two sets of rows.
+        See :func:`as_similarity`.
+    affinity_params : dict, optional
+        Parameters of the affinity, such as ``{"gamma": 0.5}``.
+    shift : float or "auto", default="auto"
+        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" is
+        0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
+        proportion to n so that clusters keep their extent as more objects are drawn from one
+        distribution; for a graph, half its mean degree.
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
+        The solver, see :func:`solve`.
+    start : {"vertex", "barycenter"}, int or array, default="vertex"
+        Where the solver starts, see :func:`solve`.
+    tol : float, default=1e-10
+        Relative gap at which a cluster counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a cluster.
+    max_time : float, optional
+        Seconds after which fitting stops, with what has been found.
+    cutoff : float, default=2e-12
+        Members have a weight above this.
+    min_cluster_size : int, default=1
+        Fitting ends before a cluster with fewer members.
+    assign : {None, "average"}, default=None
+        What becomes of objects in no cluster: they stay -1, or join the cluster with which they have
+        the highest average similarity (the paper's post-assignment).
+    random_state : int, RandomState or None, default=None
+        Used where row sums of a kernel are estimated from a sample (above 20,000 objects).
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
+    verbose : int, default=0
+        1 logs a line for each cluster.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        The cluster of each object in the order found, or -1.
+    clusters_ : list of DominantSet
+        Members, weights and certificate of each cluster.
+    n_clusters_ : int
+        Number of clusters found.
+    exemplars_ : ndarray of shape (n_clusters_,)
+        The object with the largest weight of each cluster.
+    memberships_ : ndarray of shape (n,)
+        The weight of each object in its cluster, 1 for the exemplar; 0 outside the clusters' cores.
+    assignment_rate_ : float
+        Share of the objects with a label other than -1.
+    n_iter_ : int
+        Iterations of all clusters together.
+    shift_ : float
+        The shift used.
+    end_ : End
+        Why no more clusters were looked for.
+    similarity_ : Similarity
+        The similarity that was clustered.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from dominantsets import DominantSets
+    >>> X, y = make_blobs(300, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    >>> model = DominantSets(n_clusters=3).fit(X)
+    >>> model.n_clusters_, [c.status.value for c in model.clusters_]
+    (3, ['converged', 'converged', 'converged'])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        affinity: Any = "sqeuclidean",
+        affinity_params: dict[str, Any] | None = None,
+        shift: float | str = "auto",
+        algorithm: str = "auto",
+        start: Any = "vertex",
+        tol: float = 1e-10,
+        max_iter: int = 100_000,
+        max_time: float | None = None,
+        cutoff: float = 2e-12,
+        min_cluster_size: int = 1,
+        assign: str | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.affinity_params = affinity_params
+        self.shift = shift
+        self.algorithm = algorithm
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.cutoff = cutoff
+        self.min_cluster_size = min_cluster_size
+        self.assign = assign
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.affinity not in ("laplacian", "euclidean") and not callable(
+            self.affinity
+        )
+        precomputed = isinstance(self.affinity, str) and self.affinity == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.positive_only = precomputed
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if state.get("callback") is not None:
+            warnings.warn(
+                "the callback of DominantSets is not pickled; set it again after loading.",
+                UserWarning,
+                stacklevel=2,
+            )
+            state["callback"] = None
+        return state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n, n_features), or Similarity
+            Rows of features; an n × n similarity for ``affinity="precomputed"``.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        DominantSets
+            The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
+        """
+        self._check_parameters()
+        similarity = self._similarity(X)
+        check_peeling(similarity.n, self.n_clusters, self.cutoff, self.min_cluster_size)
+        if similarity.n == 1:
+            warnings.warn("one object is one cluster of one.", UserWarning, stacklevel=2)
+        monitor = Monitor(self.max_time, self.callback)
+        degrees = similarity.degrees(check_random_state(self.random_state))
+        self.similarity_ = similarity
+        self.shift_ = (
+            automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
+        )
+        peeling = Peeling(
+            similarity,
+            self.n_clusters,
+            shift=self.shift_,
+            algorithm=self.algorithm,
+            start=self.start,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            cutoff=float(self.cutoff),
+            min_cluster_size=int(self.min_cluster_size),
+            monitor=monitor,
+            degrees=degrees,
+        )
+        self.clusters_ = self._collect(peeling)
+        self.end_ = peeling.end
+        self._set_results(peeling.labels)
+        self._warn()
+        return self
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.affinity, str):
+            one_of("affinity", self.affinity, AFFINITIES)
+        elif not callable(self.affinity) and not isinstance(self.affinity, Similarity):
+            raise ValueError(f"affinity={self.affinity!r} is neither a name, a callable nor a Similarity.")
+        if isinstance(self.shift, str):
+            one_of("shift", self.shift, ("auto",))
+        shift = 0.0 if isinstance(self.shift, str) else self.shift
+        check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
+        if self.assign is not None:
+            one_of("assign", self.assign, ASSIGNMENTS)
+        real("verbose", self.verbose)
+
+    def _similarity(self, X: Any) -> Similarity:
+        if isinstance(X, Similarity):
+            self.n_features_in_ = X.n
+            return X
+        if isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64):
+            # scikit-learn's checks read all of it
+            self.n_features_in_ = X.shape[1]
+        else:
+            X = validate_data(self, X, **self._accepted())
+        if isinstance(self.affinity, Similarity):
+            if X.shape[0] != self.affinity.n:
+                raise ValueError(
+                    f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects."
+                )
+            return self.affinity
+        return as_similarity(X, self.affinity, **(self.affinity_params or {}))
+
+    def _accepted(self) -> dict[str, Any]:
+        return {
+            "accept_sparse": "csr",
+            "dtype": [np.float64, np.float32],
+            "ensure_min_samples": 1,
+            "order": None,
+        }
+
+    def _collect(self, peeling: Peeling) -> list[DominantSet]:
+        clusters: list[DominantSet] = []
+        try:
+            for cluster in peeling:
+                clusters.append(cluster)
+                if self.verbose:
+                    _log.info("cluster %d: %r", len(clusters), cluster)
+        except KeyboardInterrupt:  # outside a solve, which returns on its own
+            peeling.end = End.INTERRUPTED
+        return clusters
+
+    def _set_results(self, labels: Ints) -> None:
+        memberships = np.zeros(labels.size)
+        for cluster in self.clusters_:
+            memberships[cluster.members] = cluster.weights / cluster.weights.max()
+        if self.assign == "average":
+            labels = assign_by_average(self.similarity_, self.clusters_, labels)
+        self.labels_ = labels
+        self.memberships_: Floats = memberships
+        self.n_clusters_ = len(self.clusters_)
+        self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
+        self.assignment_rate_ = float((labels >= 0).mean())
+        self.n_iter_ = sum(c.n_iter for c in self.clusters_)
+
+    def _warn(self) -> None:
+        if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
+            warnings.warn(
+                f"fitting ended early ({self.end_.value}): {self.n_clusters_} clusters were found, "
+                "the last of which may be incomplete.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return
+        loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
+        loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
+        if loose:
+            worst = max(c.relative_gap for c in loose)
+            warnings.warn(
+                f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
+                f"{worst:.1g}); raise max_iter={self.max_iter} or use algorithm='pairwise'.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
+            warnings.warn(
+                f"{self.n_clusters_} of {self.n_clusters} clusters were found; peeling ended because "
+                f"of {self.end_.value if self.end_ else 'nothing'}.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: Any) -> Ints:
+        r"""The clusters of new objects.
+
+        A new object j joins the first cluster found for which
+        :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
+        ``assign="average"`` the cluster with the highest average similarity, always.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_features)
+            Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
+            the n objects of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Labels.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepted())
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+        rule = predict_by_average if self.assign == "average" else predict_by_payoff
+        return rule(self.similarity_, self.clusters_, X)
+
+
+def automatic_shift(similarity: Similarity, degrees: Floats) -> float:
+    """The shift for which clusters keep their extent as more objects are drawn.
+
+    A cluster of M - D² is a ball that holds a fixed mass, the sum of radius² - distance² over its
+    objects; that sum grows with n, so the shift must. See docs/decisions.md for the measurement.
+    """
+    n = similarity.n
+    if n < 2:
+        return 0.0
+    if similarity.peak is None:
+        return SHIFT_PER_DEGREE * float(degrees.mean())
+    mean = float(degrees.sum()) / (n * (n - 1.0))
+    return SHIFT_PER_OBJECT * n * max(0.0, similarity.peak - mean)

@@ -1,0 +1,241 @@
+"""Clusters one after another: solve, take the support, remove it, go on."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dominantsets._checks import real, whole
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_problem
+from dominantsets.solvers.api import check_options
+from dominantsets.solvers.certificate import certify
+
+_log = logging.getLogger(__name__)
+
+# Degrees are kept by subtraction; below this share of the largest they are only rounding.
+RESIDUE = 1e-9
+
+
+class End(enum.Enum):
+    """Why peeling ended."""
+
+    N_CLUSTERS = "n_clusters"  # as many clusters as asked for
+    ALL_ASSIGNED = "all_assigned"  # no object is left
+    NO_SIMILARITY = "no_similarity"  # no positive similarity is left among the remaining objects
+    MIN_CLUSTER_SIZE = "min_cluster_size"  # the next cluster would be smaller than asked for
+    NOT_COHERENT = "not_coherent"  # the next cluster is no more alike inside than all the data
+    TIME_LIMIT = "time_limit"  # the budget of time is used up
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    STOPPED = "stopped"  # the callback returned True
+
+
+_HALTS = {
+    Status.TIME_LIMIT: End.TIME_LIMIT,
+    Status.INTERRUPTED: End.INTERRUPTED,
+    Status.STOPPED: End.STOPPED,
+}
+
+
+class Peeling(Iterator[DominantSet]):
+    """Clusters of one similarity, found one by one as they are asked for.
+
+    Attributes
+    ----------
+    end : End or None
+        Why there are no more clusters; None while there may be.
+    n_clusters : int
+        Clusters found so far.
+    labels : ndarray of int
+        The number of each object's cluster, in the order found; -1 for objects not in a cluster.
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        n_clusters: int | None,
+        *,
+        shift: float,
+        algorithm: str,
+        start: Any,
+        tol: float,
+        max_iter: int,
+        cutoff: float,
+        min_cluster_size: int,
+        monitor: Monitor,
+        degrees: Floats | None = None,
+        trace: bool = False,
+    ) -> None:
+        self.end: End | None = None
+        self.n_clusters = 0
+        self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
+        self._wanted = n_clusters
+        self._problem = Problem(similarity, shift, degrees)
+        self._start = start
+        self._cutoff = cutoff
+        self._min_size = min_cluster_size
+        self._monitor = monitor
+        self._options: dict[str, Any] = {
+            "algorithm": algorithm,
+            "tol": tol,
+            "max_iter": max_iter,
+            "trace": trace,
+        }
+        everything = self._problem.degrees
+        self._largest_degree = float(everything.max())
+        pairs = similarity.n * (similarity.n - 1)
+        self.mean_similarity = float(everything.sum()) / pairs if pairs else 0.0
+
+    def __next__(self) -> DominantSet:
+        if self.end is None:
+            self.end = self._nothing_left()
+        if self.end is not None:
+            raise StopIteration
+        problem, monitor = self._problem, self._monitor
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        start = self._start if self.n_clusters == 0 or isinstance(self._start, str) else "vertex"
+        found = solve_problem(problem, start=start, monitor=monitor, **self._options)
+        found = self._cut(found)
+        self.end = _HALTS.get(found.status) or self._unwanted(found)
+        if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):
+            raise StopIteration
+        self.labels[found.members] = self.n_clusters
+        self.n_clusters += 1
+        _log.info("cluster %d: %r, %d left", self.n_clusters, found, problem.n_alive - len(found))
+        if self.end is None and self.n_clusters == self._wanted:
+            self.end = End.N_CLUSTERS
+        elif self.end is None:
+            problem.remove(found.members)
+        return found
+
+    def _nothing_left(self) -> End | None:
+        problem = self._problem
+        if problem.n_alive == 0:
+            return End.ALL_ASSIGNED
+        if self._monitor.out_of_time() and self.n_clusters:
+            return End.TIME_LIMIT
+        if problem.n == 1:  # a single object is a cluster of one, although it has no similarity
+            return None
+        if float(problem.degrees.max()) <= RESIDUE * self._largest_degree:
+            problem.recount()
+            if float(problem.degrees.max()) <= 0.0:
+                return End.NO_SIMILARITY
+        return None
+
+    def _unwanted(self, found: DominantSet) -> End | None:
+        if len(found) < self._min_size:
+            return End.MIN_CLUSTER_SIZE
+        if self._wanted is not None or self._problem.n == 1:
+            return None
+        if self.n_clusters and (len(found) == 1 or found.cohesion <= self.mean_similarity):
+            return End.NOT_COHERENT
+        return None
+
+    def _cut(self, found: DominantSet) -> DominantSet:
+        """Leave out weights up to the cutoff; the certificate is that of what is left."""
+        keep = found.weights > self._cutoff
+        if keep.all():
+            return found
+        if not keep.any():
+            keep[np.argmax(found.weights)] = True
+        x = np.zeros(self._problem.n)
+        x[found.members[keep]] = found.weights[keep]
+        return certify(
+            self._problem,
+            x,
+            n_iter=found.n_iter,
+            status=found.status,
+            tol=self._options["tol"],
+            algorithm=found.algorithm,
+            trace=found.trace,
+        )
+
+
+def peel(
+    S: Any,
+    n_clusters: int | None = None,
+    *,
+    shift: float = 0.0,
+    algorithm: str = "auto",
+    start: Any = "vertex",
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
+    cutoff: float = 2e-12,
+    min_cluster_size: int = 1,
+    trace: bool = False,
+    callback: Callback | None = None,
+) -> Peeling:
+    r"""Find dominant sets one after another, each among the objects that the earlier ones left.
+
+    Every cluster is a local maximum of :math:`x^T (A - \alpha I) x` over the simplex of the objects
+    still there; its objects are the members i with :math:`x_i > \delta`, which are then removed. The
+    similarity is never copied.
+
+    Parameters
+    ----------
+    S : array, CSR matrix or Similarity
+        A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
+    n_clusters : int, optional
+        Largest number of clusters. Without it peeling goes on until nothing coherent is left: until
+        a cluster is a single object, or its ``cohesion`` is no more than the mean similarity of all
+        pairs of the data.
+    shift, algorithm, start, tol, max_iter, trace, callback
+        As in :func:`solve`. A start that is an object or weights holds for the first cluster; the
+        later ones start at their vertex.
+    max_time : float, optional
+        Seconds for all clusters together.
+    cutoff : float, default=2e-12
+        The paper's :math:`\delta`: members have a weight above it.
+    min_cluster_size : int, default=1
+        Peeling ends before a cluster with fewer members.
+
+    Returns
+    -------
+    Peeling
+        An iterator of :class:`DominantSet`. Its ``end`` says why it ended, ``labels`` holds the
+        number of each object's cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import peel
+    >>> A = np.zeros((5, 5))
+    >>> A[0, 1] = A[1, 0] = 1.0
+    >>> A[2, 3] = A[3, 2] = 3.0
+    >>> clusters = peel(A, n_clusters=5)
+    >>> [c.members.tolist() for c in clusters], clusters.end.value
+    ([[2, 3], [0, 1]], 'no_similarity')
+    >>> clusters.labels
+    array([ 1,  1,  0,  0, -1])
+    """
+    check_options(algorithm, shift, tol, max_iter, max_time)
+    similarity = as_similarity(S)
+    check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
+    return Peeling(
+        similarity,
+        n_clusters,
+        shift=float(shift),
+        algorithm=algorithm,
+        start=start,
+        tol=float(tol),
+        max_iter=int(max_iter),
+        cutoff=float(cutoff),
+        min_cluster_size=int(min_cluster_size),
+        monitor=Monitor(max_time, callback),
+        trace=trace,
+    )
+
+
+def check_peeling(n: int, n_clusters: Any, cutoff: Any, min_cluster_size: Any) -> None:
+    """Refuse what peeling cannot use, before any long work."""
+    if n_clusters is not None and whole("n_clusters", n_clusters, at_least=1) > n:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n} objects there are.")
+    if not 0.0 <= real("cutoff", cutoff) < 1.0:
+        raise ValueError(f"cutoff must be at least 0 and below 1, got {cutoff!r}.")
+    whole("min_cluster_size", min_cluster_size, at_least=1)

@@ -1,0 +1,8 @@
+"""What a solver may ask of data: one file a kind, one base class."""
+
+from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.factory import AFFINITIES, as_similarity
+from dominantsets.similarity.graph import Graph
+from dominantsets.similarity.low_rank import LowRank
+
+__all__ = ["AFFINITIES", "Graph", "LowRank", "Similarity", "as_similarity"]

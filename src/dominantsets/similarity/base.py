@@ -1,0 +1,108 @@
+"""What a solver may ask of data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets._checks import require_memory
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WORK_BYTES = 2**25  # a temporary of a blocked operation; large enough for BLAS, small beside the data
+
+
+def spans(n: int, bytes_a_row: int, budget: int = WORK_BYTES) -> Iterator[slice]:
+    """Consecutive slices of range(n), each with rows that together fit the budget."""
+    size = max(1, budget // max(1, bytes_a_row))
+    for start in range(0, n, size):
+        yield slice(start, min(n, start + size))
+
+
+def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
+    """Set the entries where row and column are the same object to zero, in place."""
+    block[np.equal.outer(rows, cols)] = 0.0
+    return block
+
+
+class Similarity(ABC):
+    r"""A symmetric similarity A of n objects with a zero diagonal.
+
+    A solver of :math:`\max_x x^T (A - \alpha I) x` asks only the questions below. A new kind has to
+    answer ``block`` and ``cross``; the rest follows from them, and is overridden where the kind knows a
+    cheaper way. Everything comes back in float64, whatever the data are stored in.
+
+    Attributes
+    ----------
+    n : int
+        Number of objects.
+    offset : float or None
+        The constant that this kind adds to make similarities nonnegative (the M of M - D²).
+    peak : float or None
+        The similarity of an object to a copy of itself (the mean over the objects, where it differs);
+        the largest similarity where only a matrix is given; None for a graph, which has no such level.
+    degrees_error : float
+        Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
+    """
+
+    n: int
+    offset: float | None = None
+    peak: float | None = None
+    degrees_error: float = 0.0
+
+    @abstractmethod
+    def block(self, rows: Ints, cols: Ints) -> Floats:
+        """The dense piece A[rows][:, cols], as a new array."""
+
+    @abstractmethod
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        """Similarities of new objects to the objects ``cols``, as a new array."""
+
+    @property
+    def stored(self) -> NDArray[Any] | None:
+        """An n × n array whose row i is column i off the diagonal, where one exists; never made."""
+        return None
+
+    def column(self, i: int) -> Floats:
+        """The column A[:, i]."""
+        return self.block(np.arange(self.n), np.array([i]))[:, 0]
+
+    def entry(self, i: int, j: int) -> float:
+        """The single similarity A[i, j]."""
+        return float(self.block(np.array([i]), np.array([j]))[0, 0])
+
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        """The product A x for an x that is ``weights`` on ``support`` (distinct) and 0 elsewhere."""
+        out = np.zeros(self.n)
+        every = np.arange(self.n)
+        for part in spans(support.size, 8 * 256):
+            for rows in spans(self.n, 8 * (part.stop - part.start)):
+                out[rows] += self.block(every[rows], support[part]) @ weights[part]
+        return out
+
+    def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
+        """Row sums of A. Kinds for which they cost O(n²d) may sample: see ``degrees_error``."""
+        return self.gradient(np.arange(self.n), np.ones(self.n))
+
+    def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
+        """The products of new objects' similarities with an x on ``support``."""
+        n_new = new.shape[0]
+        out = np.empty(n_new)
+        for rows in spans(n_new, 8 * max(1, support.size)):
+            out[rows] = self.cross(new[rows], support) @ weights
+        return out
+
+    def toarray(self) -> Floats:
+        """All of A as a dense array: for tests and small n. Refused where it cannot fit memory."""
+        require_memory(
+            8 * self.n * self.n,
+            f"a dense {self.n:,} × {self.n:,} similarity",
+            "the solvers work without the matrix: pass the features, with affinity='sqeuclidean' say",
+        )
+        every = np.arange(self.n)
+        return self.block(every, every)

@@ -1,0 +1,154 @@
+"""A precomputed dense matrix, used where it lies."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets import _kernels
+from dominantsets._checks import require_memory
+from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
+
+# How far a_ij and a_ji may lie apart, relative to the largest entry.
+SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
+MEMMAP_SAMPLE = 256  # rows and columns of a memmap that are checked, instead of reading all of it
+
+
+class Dense(Similarity):
+    """A similarity stored as an n × n array, float32 or float64; a memmap is read page by page.
+
+    The array is never copied for its values: a diagonal that is not zero is ignored by every
+    operation instead of being overwritten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity
+    >>> S = as_similarity(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    >>> S.column(0)
+    array([0., 2.])
+    """
+
+    def __init__(self, A: NDArray[Any]) -> None:
+        _check_shape(A)
+        from_disk = isinstance(A, np.memmap)
+        self._A = _laid_out(A)
+        self.n = self._A.shape[0]
+        self.peak = _checked_largest(self._A, from_disk)
+        self._diagonal = np.asarray(self._A.diagonal(), dtype=np.float64)
+        if not np.isfinite(self._diagonal).all():
+            raise ValueError("the similarity has NaN or infinite entries on its diagonal.")
+        n_self = np.count_nonzero(self._diagonal)
+        if n_self:
+            warnings.warn(
+                f"{n_self} of {self.n} diagonal entries of the similarity are not zero; "
+                "they are taken as zero (an object is not its own neighbour).",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def stored(self) -> NDArray[Any]:
+        return self._A
+
+    def block(self, rows: Ints, cols: Ints) -> Floats:
+        piece = self._A[np.ix_(rows, cols)].astype(np.float64)
+        return off_diagonal(piece, np.asarray(rows), np.asarray(cols))
+
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        if hasattr(new, "toarray"):
+            new = new[:, cols].toarray()
+            return np.asarray(new, dtype=np.float64)
+        return np.asarray(new, dtype=np.float64)[:, cols]
+
+    def column(self, i: int) -> Floats:
+        column = self._A[i].astype(np.float64)
+        column[i] = 0.0
+        return column
+
+    def entry(self, i: int, j: int) -> float:
+        return 0.0 if i == j else float(self._A[i, j])
+
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        if self._A.dtype == np.float64 and support.size > self.n // 2:
+            x = np.zeros(self.n)  # one BLAS product: reads a little more, on every core
+            x[support] = weights
+            out: Floats = self._A @ x
+        else:
+            out = np.zeros(self.n)
+            _kernels.add_rows(self._A, support, weights, out)
+        out[support] -= self._diagonal[support] * weights
+        return out
+
+    def toarray(self) -> Floats:
+        every = np.arange(self.n)
+        return off_diagonal(self._A.astype(np.float64), every, every)
+
+
+def _check_shape(A: NDArray[Any]) -> None:
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(
+            f"a precomputed similarity must be square, got shape {A.shape}; if the rows are features, "
+            "choose a features affinity such as affinity='sqeuclidean'."
+        )
+    if A.shape[0] == 0:
+        raise ValueError("a similarity of 0 objects has nothing to cluster.")
+
+
+def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
+    """The one layout the kernels are compiled for: C order, float32 or float64, read-only."""
+    if np.iscomplexobj(A):
+        raise ValueError("the similarity is complex; similarities must be real numbers.")
+    A = np.asarray(A)
+    wanted = np.float32 if A.dtype in (np.float16, np.float32) else np.float64
+    if A.flags.f_contiguous and not A.flags.c_contiguous:
+        A = A.T  # symmetric, so the same matrix
+    if A.dtype != wanted or not A.flags.c_contiguous:
+        require_memory(
+            A.size * np.dtype(wanted).itemsize,
+            f"a {np.dtype(wanted).name} copy of the {A.shape[0]:,} × {A.shape[0]:,} similarity",
+            "store it as a C-ordered float32 or float64 array, which is used in place",
+        )
+        try:
+            A = np.ascontiguousarray(A, dtype=wanted)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the similarity does not hold numbers: {error}.") from error
+    view = A.view()
+    view.flags.writeable = False
+    return view
+
+
+def _checked_largest(A: NDArray[Any], from_disk: bool) -> float:
+    """Refuse what is not a similarity; the largest entry otherwise."""
+    n = A.shape[0]
+    if from_disk and n > MEMMAP_SAMPLE:
+        picked = np.random.RandomState(0).choice(n, MEMMAP_SAMPLE, replace=False)
+        piece = np.ascontiguousarray(A[np.ix_(picked, picked)])
+        piece.flags.writeable = False
+    else:
+        picked, piece = np.arange(n), A
+    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(piece)
+    if bad:
+        raise ValueError(
+            f"the similarity has NaN or infinite entries ({bad} pairs of objects); "
+            "use 0 for pairs that are not known."
+        )
+    if least < 0:
+        raise ValueError(
+            f"the similarity has negative entries, such as {least:.6g} at ({picked[i]}, {picked[j]}); "
+            "add a constant to the off-diagonal entries, or pass a distance D as max(D) - D."
+        )
+    tolerance = SYMMETRY_TOLERANCE[A.dtype]
+    if apart > tolerance * most:
+        raise ValueError(
+            f"the similarity is not symmetric: entries ({picked[k]}, {picked[m]}) and "
+            f"({picked[m]}, {picked[k]}) differ by {apart:.6g}, more than the allowed "
+            f"{tolerance * most:.6g} ({tolerance:g} of the largest entry); symmetrise it with "
+            "(A + A.T) / 2."
+        )
+    if not from_disk and n > 1 and most == 0:
+        raise ValueError("all similarities are zero, so there is nothing to cluster.")
+    return most

@@ -1,0 +1,116 @@
+"""From what a user has to something a solver can ask."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dominantsets._checks import one_of
+from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.dense import Dense
+from dominantsets.similarity.graph import Graph
+from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
+from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
+from dominantsets.similarity.neighbors import Neighbors
+
+FEATURES: dict[str, Callable[..., Similarity]] = {
+    "sqeuclidean": sqeuclidean,
+    "cosine": cosine,
+    "linear": linear,
+    "rbf": Rbf,
+    "laplacian": Laplacian,
+    "euclidean": Euclidean,
+    "nearest_neighbors": Neighbors,
+}
+AFFINITIES = (*FEATURES, "precomputed")
+
+
+def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Similarity:
+    """Turn data into a similarity that the solvers can ask.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, DataFrame, Similarity or int
+        A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
+        n rows of features. A similarity is returned as it is. For a callable, the number n of
+        objects may stand here instead of features.
+    affinity : str or callable, default="precomputed"
+        ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
+        ``"euclidean"`` (M - D), ``"nearest_neighbors"`` or ``"precomputed"``. A callable gets two
+        arrays of feature rows (two arrays of object numbers where X is an int) and returns the
+        array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
+    **params
+        ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
+        ``"exact"`` or a number) and linear; ``n_neighbors`` and ``n_jobs`` for nearest_neighbors.
+
+    Returns
+    -------
+    Similarity
+        Checked: symmetric, finite, not negative; its diagonal counts as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity
+    >>> S = as_similarity(np.array([[0.0, 0.0], [3.0, 4.0]]), affinity="sqeuclidean")
+    >>> S.n, S.offset, S.entry(0, 1)
+    (2, 25.0, 0.0)
+    """
+    if isinstance(X, Similarity):
+        return X
+    if callable(affinity):
+        _check_params("a callable", params, known=[])
+        if isinstance(X, numbers.Integral):
+            return Indexed(int(X), affinity)
+        return Custom(_features(X), affinity)
+    name = one_of("affinity", affinity, AFFINITIES)
+    if name == "precomputed":
+        _check_params(name, params, known=[])
+        if sp.issparse(X):
+            return Graph(X)
+        return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+    make = FEATURES[name]
+    accepted = [
+        p.name
+        for p in inspect.signature(make).parameters.values()
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    _check_params(name, params, accepted)
+    return make(_features(X), **params)
+
+
+def _check_params(name: str, params: dict[str, Any], known: list[str]) -> None:
+    for key in params:
+        if key not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"affinity {name} takes no parameter {key!r}; it takes: {listed}.")
+
+
+def _features(X: Any) -> Any:
+    """Feature rows as a float32 or float64 array (memmaps in place) or CSR matrix, all finite."""
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+    elif not isinstance(X, np.memmap):
+        X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"features must be a 2-D array, one row an object, got {X.ndim} dimension(s); "
+            "reshape a single feature with X.reshape(-1, 1)."
+        )
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"features of shape {X.shape} are empty: there is nothing to cluster.")
+    if X.dtype not in (np.float32, np.float64):
+        try:
+            X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the features do not hold numbers: {error}.") from error
+    values = X.data if sp.issparse(X) else X
+    # The sum is finite unless an entry is not, or it overflows: only then look at every entry.
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+    return X

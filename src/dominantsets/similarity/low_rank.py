@@ -1,0 +1,183 @@
+"""Features whose similarity is an inner product plus a constant for each object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dominantsets._checks import real
+from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
+from dominantsets.similarity.rows import Rows, mean_row
+
+EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
+
+
+class LowRank(Similarity):
+    r"""Similarities :math:`a_{ij} = c\,u_i \cdot u_j + b_i + b_j + m` off the diagonal.
+
+    Cosine, linear and squared Euclidean similarity are of this form, so that a product A x costs
+    O(nd), whatever the size of the support of x:
+    :math:`(A x)_i = c\,u_i \cdot \sum_j x_j u_j + (b_i + m) \sum_j x_j + \sum_j b_j x_j - a^0_{ii} x_i`
+    with :math:`a^0_{ii} = c|u_i|^2 + 2 b_i + m` what the formula would put on the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity
+    >>> S = as_similarity(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]), affinity="cosine")
+    >>> S.column(0)
+    array([0., 1., 2.])
+    """
+
+    def __init__(
+        self, rows: Rows, factor: float, bias: Floats | None, offset: float, kind: str
+    ) -> None:
+        self.n = rows.n
+        self.rows = rows
+        self.factor = factor
+        self.bias = bias
+        self.offset = offset
+        self.kind = kind
+        norms = np.ones(self.n) if kind == "cosine" else rows.square_norms()
+        if kind == "cosine" and rows.scale is not None:
+            norms[rows.scale == 0.0] = 0.0
+        self.self_similarity = factor * norms + offset
+        if bias is not None:
+            self.self_similarity += 2.0 * bias
+        self.peak = float(self.self_similarity.mean())
+
+    def block(self, rows: Ints, cols: Ints) -> Floats:
+        rows, cols = np.asarray(rows), np.asarray(cols)
+        out = self.rows.gram(rows, cols)
+        out *= self.factor
+        out += self.offset or 0.0
+        if self.bias is not None:
+            out += self.bias[rows, None]
+            out += self.bias[None, cols]
+        return off_diagonal(out, rows, cols)
+
+    def column(self, i: int) -> Floats:
+        return self.gradient(np.array([i]), np.ones(1))
+
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        total = float(weights.sum())
+        out = self.rows.dot(self.rows.mix(support, weights))
+        out *= self.factor
+        constant = (self.offset or 0.0) * total
+        if self.bias is not None:
+            constant += float(self.bias[support] @ weights)
+            out += self.bias * total
+        out += constant
+        out[support] -= self.self_similarity[support] * weights
+        return out
+
+    def _arrivals(self, new: Any) -> tuple[Rows, Floats | None]:
+        """New objects as rows of the same space, with their biases."""
+        if self.kind == "cosine":
+            return unit_rows(new), None
+        rows = Rows(new, center=self.rows.center)
+        return rows, -rows.square_norms() if self.bias is not None else None
+
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        rows, bias = self._arrivals(new)
+        out = self.factor * rows.gram(np.arange(rows.n), np.asarray(cols), self.rows)
+        out += self.offset or 0.0
+        if bias is not None and self.bias is not None:
+            out += bias[:, None] + self.bias[None, cols]
+        return out
+
+    def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
+        rows, bias = self._arrivals(new)
+        total = float(weights.sum())
+        out = self.factor * rows.dot(self.rows.mix(support, weights))
+        out += (self.offset or 0.0) * total
+        if bias is not None and self.bias is not None:
+            out += bias * total + float(self.bias[support] @ weights)
+        return out
+
+
+def unit_rows(X: Any) -> Rows:
+    """Rows scaled to length 1; a row of zeros stays zero."""
+    length = np.sqrt(Rows(X).square_norms())
+    return Rows(X, scale=np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
+
+
+def cosine(X: Any) -> LowRank:
+    """Cosine of the angle between rows, plus 1: from 0 (opposite) to 2 (parallel)."""
+    return LowRank(unit_rows(X), 1.0, None, 1.0, "cosine")
+
+
+def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
+    r"""M minus the squared distance, with :math:`M = 4 \max_i |x_i - \bar x|^2 \ge \max D^2`.
+
+    ``offset="exact"`` takes the largest squared distance itself (all pairs are visited), a number is
+    taken as M.
+    """
+    rows = Rows(X, center=mean_row(X))
+    norms = rows.square_norms()
+    M = distance_offset(rows, norms, offset, power=2)
+    return LowRank(rows, 2.0, -norms, M, "sqeuclidean")
+
+
+def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) -> float:
+    """The constant from which distances (power 1) or squared distances (2) are subtracted."""
+    if isinstance(offset, str):
+        if offset not in ("bound", "exact"):
+            raise ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
+        squared = 4.0 * float(norms.max()) if offset == "bound" else _largest_square(rows, norms)
+        # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
+        return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
+    M = real("offset", offset, at_least=0.0)
+    largest = float(norms.max()) if power == 2 else float(np.sqrt(norms.max()))
+    if M < largest:
+        raise ValueError(
+            f"offset={M:g} is below {largest:g}, a distance that occurs from the mean, so that "
+            "similarities would be negative; use offset='bound'."
+        )
+    return M
+
+
+def _largest_square(rows: Rows, norms: Floats) -> float:
+    """The largest squared distance of two rows, in O(n) memory."""
+    every, largest = np.arange(rows.n), 0.0
+    for part in spans(rows.n, 8 * rows.n):
+        squares = -2.0 * rows.gram(every[part], every)
+        squares += norms[part, None]
+        squares += norms[None, :]
+        largest = max(largest, float(squares.max()))
+    return largest
+
+
+def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
+    r"""Inner products :math:`x_i \cdot x_j`, plus ``offset``.
+
+    Products must not be negative. Where features have both signs, ``offset="bound"`` adds
+    :math:`\max_i |x_i|^2`, which is always enough; a number adds that number.
+    """
+    rows = Rows(X)
+    if offset == "bound":
+        return LowRank(rows, 1.0, None, float(rows.square_norms().max()), "linear")
+    added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
+    bound = float(rows.square_norms().max())
+    if added < bound and X.shape[0] > 1 and X.min() < 0:
+        _refuse_negative(rows, added, bound)
+    return LowRank(rows, 1.0, None, added, "linear")
+
+
+def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
+    remedy = f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
+    if rows.n > EXACT_LIMIT:
+        raise ValueError(
+            f"features of both signs may have negative inner products, and {rows.n:,} objects are too "
+            f"many to look at every pair; {remedy}."
+        )
+    every = np.arange(rows.n)
+    for part in spans(rows.n, 8 * rows.n):
+        products = rows.gram(every[part], every)
+        i, j = np.unravel_index(int(products.argmin()), products.shape)
+        if products[i, j] + added < 0:
+            raise ValueError(
+                f"the linear similarity of objects {part.start + i} and {j} is "
+                f"{products[i, j] + added:.6g}, but similarities must not be negative; {remedy}."
+            )

@@ -1,0 +1,50 @@
+"""The symmetrised graph of nearest neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+
+from dominantsets._checks import whole
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.graph import Graph
+
+
+class Neighbors(Graph):
+    r"""Similarity :math:`(c_{ij} + c_{ji}) / 2`, with c = 1 where j is one of the k nearest of i.
+
+    So 1 for objects that are each other's neighbours, 1/2 for a neighbour in one direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity
+    >>> S = as_similarity(np.array([[0.0], [1.0], [3.0]]), "nearest_neighbors", n_neighbors=1)
+    >>> S.toarray()
+    array([[0. , 1. , 0. ],
+           [1. , 0. , 0.5],
+           [0. , 0.5, 0. ]])
+    """
+
+    def __init__(self, X: Any, *, n_neighbors: int = 15, n_jobs: int | None = None) -> None:
+        k = whole("n_neighbors", n_neighbors, at_least=1)
+        n = X.shape[0]
+        if k >= n:
+            raise ValueError(
+                f"n_neighbors={k} needs more than {k} objects, got {n}; pass a smaller n_neighbors."
+            )
+        self._search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
+        graph = self._search.kneighbors_graph(mode="distance")
+        self._reach = np.asarray(graph.max(axis=1).todense()).ravel()
+        graph.data[:] = 0.5
+        super().__init__(graph + graph.T)
+
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        """As if the new object stood among the others, whose own neighbours stay as they are."""
+        cols = np.asarray(cols)
+        neighbors = self._search.kneighbors_graph(new)[:, cols].toarray()
+        distances = pairwise_distances(new, self._search._fit_X[cols])
+        return 0.5 * (neighbors + (distances <= self._reach[cols]))

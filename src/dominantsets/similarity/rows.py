@@ -1,0 +1,123 @@
+"""Feature rows, dense or sparse, with an implied centre and an implied scale for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dominantsets.similarity.base import Floats, Ints, spans
+
+# Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
+PIECE_BYTES = 2**20
+
+
+class Rows:
+    r"""The rows :math:`s_i (x_i - \mu)` of a feature matrix, never formed as a whole where avoidable.
+
+    float64 arrays in memory are centred once, in a copy. float32 arrays and memmaps are converted and
+    centred piece by piece, because a centred float32 copy would round the data differently from the
+    memmap. Sparse rows are never densified: their centre enters as a correction.
+    """
+
+    def __init__(self, X: Any, center: Floats | None = None, scale: Floats | None = None) -> None:
+        self.sparse = sp.issparse(X)
+        self.n, self.d = X.shape
+        self.center = center
+        self.scale = scale
+        self._pending = center
+        if self.sparse:
+            X = sp.csr_array(X)
+        elif center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
+            X = X - center
+            self._pending = None
+        self._X = X
+
+    def take(self, rows: Ints | slice) -> Floats:
+        """The chosen rows, dense and in float64."""
+        piece = self._X[rows]
+        piece = piece.toarray() if self.sparse else piece
+        piece = np.asarray(piece, dtype=np.float64)
+        if self._pending is not None:
+            piece = piece - self._pending
+        if self.scale is not None:
+            piece = piece * self.scale[rows, None]
+        return piece
+
+    def dot(self, w: Floats) -> Floats:
+        """Products of all rows with one vector: O(nd)."""
+        if self.sparse or (self._pending is None and self._X.dtype == np.float64):
+            out = np.asarray(self._X @ w)
+            if self._pending is not None:
+                out -= self._pending @ w
+        else:
+            out = np.empty(self.n)
+            for part in spans(self.n, 8 * self.d, PIECE_BYTES):
+                piece = self._X[part].astype(np.float64)
+                if self._pending is not None:
+                    piece -= self._pending
+                out[part] = piece @ w
+        if self.scale is not None:
+            out *= self.scale
+        return out
+
+    def mix(self, support: Ints, weights: Floats) -> Floats:
+        """The weighted sum of the chosen rows: O(sd)."""
+        if self.scale is not None:
+            weights = weights * self.scale[support]
+        if self.sparse:
+            whole = support.size == self.n and bool((np.diff(support) == 1).all())
+            chosen = self._X if whole else self._X[support]
+            out = np.asarray(chosen.T @ weights)
+        else:
+            out = np.zeros(self.d)
+            for part in spans(support.size, 8 * self.d, PIECE_BYTES):
+                piece = self._X[support[part]].astype(np.float64)
+                if self._pending is not None:
+                    piece -= self._pending
+                out += weights[part] @ piece
+            return out
+        if self._pending is not None:
+            out -= self._pending * weights.sum()
+        return out
+
+    def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
+        """Inner products of chosen rows with chosen rows (of ``other``, where given)."""
+        other = self if other is None else other
+        if not (self.sparse and other.sparse):
+            return np.asarray(self.take(rows) @ other.take(cols).T)
+        P, Q = self._X[rows], other._X[cols]
+        out = (P @ Q.T).toarray().astype(np.float64)
+        if self._pending is not None and other._pending is not None:
+            mu = self._pending
+            out += mu @ mu - (P @ mu)[:, None] - (Q @ mu)[None, :]
+        if self.scale is not None:
+            out *= self.scale[rows, None]
+        if other.scale is not None:
+            out *= other.scale[None, cols]
+        return out
+
+    def square_norms(self) -> Floats:
+        """Squared lengths of all rows."""
+        if self.sparse:
+            X = self._X.astype(np.float64)
+            out = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+            if self._pending is not None:
+                out += self._pending @ self._pending - 2.0 * (X @ self._pending)
+                np.maximum(out, 0.0, out=out)
+            if self.scale is not None:
+                out *= self.scale**2
+            return out
+        out = np.empty(self.n)
+        for part in spans(self.n, 8 * self.d, PIECE_BYTES):
+            piece = self.take(part)
+            out[part] = np.einsum("ij,ij->i", piece, piece)
+        return out
+
+
+def mean_row(X: Any) -> Floats:
+    """The mean of the rows in float64, without a float64 copy of X."""
+    if sp.issparse(X):
+        return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    return np.asarray(X.mean(axis=0, dtype=np.float64))

@@ -1,0 +1,159 @@
+"""The door to the solvers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dominantsets._checks import one_of, real, whole
+from dominantsets.similarity import as_similarity
+from dominantsets.solvers import first_order
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.monitor import Callback, Monitor
+from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.result import DominantSet
+from dominantsets.solvers.starts import starting_point
+
+ALGORITHMS = ("auto", *first_order.RULES, "replicator")
+
+
+def solve(
+    S: Any,
+    *,
+    algorithm: str = "auto",
+    start: Any = "vertex",
+    shift: float = 0.0,
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
+    trace: bool = False,
+    callback: Callback | None = None,
+) -> DominantSet:
+    r"""Find one dominant set: a local maximum of :math:`x^T (A - \alpha I) x` over the simplex.
+
+    Parameters
+    ----------
+    S : array, CSR matrix or Similarity
+        A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
+        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics. "auto" is
+        "pairwise".
+    start : {"vertex", "barycenter"}, int or array, default="vertex"
+        All mass on the object with the largest row sum, equal weights, all mass on one object, or
+        weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
+    shift : float, default=0.0
+        The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
+        :math:`\alpha` to every similarity of two different objects.
+    tol : float, default=1e-10
+        Converged means a gap of at most tol × max(f, f + shift). With 0 the solver goes on until
+        nothing moves. Replicator dynamics stops when an iteration moves x by at most tol.
+    max_iter : int, default=100_000
+        Largest number of iterations.
+    max_time : float, optional
+        Seconds after which the solver stops, with what it has reached.
+    trace : bool, default=False
+        Whether to record every iteration.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
+
+    Returns
+    -------
+    DominantSet
+        Members, weights and the recomputed certificate. Ctrl-C does not raise: it returns what has
+        been reached, with ``Status.INTERRUPTED``.
+
+    Examples
+    --------
+    Two tight pairs; the heavier one has the larger row sums.
+
+    >>> import numpy as np
+    >>> from dominantsets import solve
+    >>> A = np.zeros((4, 4))
+    >>> A[0, 1] = A[1, 0] = 1.0
+    >>> A[2, 3] = A[3, 2] = 3.0
+    >>> cluster = solve(A)
+    >>> cluster.members, cluster.weights, cluster.value
+    (array([2, 3]), array([0.5, 0.5]), 1.5)
+    """
+    check_options(algorithm, shift, tol, max_iter, max_time)
+    problem = Problem(as_similarity(S), float(shift))
+    monitor = Monitor(max_time, callback)
+    monitor.n_left = problem.n
+    return solve_problem(
+        problem,
+        algorithm=algorithm,
+        start=start,
+        tol=float(tol),
+        max_iter=int(max_iter),
+        monitor=monitor,
+        trace=trace,
+    )
+
+
+def check_options(
+    algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time: Any
+) -> None:
+    """Refuse what no solver can use, before any long work."""
+    one_of("algorithm", algorithm, ALGORITHMS)
+    real("shift", shift)
+    real("tol", tol, at_least=0.0)
+    whole("max_iter", max_iter, at_least=1)
+    if max_time is not None:
+        real("max_time", max_time, at_least=0.0)
+
+
+def solve_problem(
+    problem: Problem,
+    *,
+    algorithm: str,
+    start: Any,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> DominantSet:
+    """Solve for the objects of a problem that are still alive; options are taken as checked."""
+    algorithm = "pairwise" if algorithm == "auto" else algorithm
+    _check_pairing(algorithm, start)
+    x0 = starting_point(problem, start)
+    if algorithm == "replicator":
+        _refuse_vertex(x0, problem.n_alive)
+        x, n_iter, status, history = first_order.replicate(
+            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
+        )
+    else:
+        x, n_iter, status, history = first_order.ascend(
+            problem, x0, algorithm, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
+        )
+    return certify(
+        problem,
+        x,
+        n_iter=n_iter,
+        status=status,
+        tol=tol,
+        algorithm=algorithm,
+        trace=history,
+    )
+
+
+def _check_pairing(algorithm: str, start: Any) -> None:
+    if algorithm == "replicator" and isinstance(start, str) and start == "vertex":
+        _refuse_vertex(np.ones(1), n_alive=2)
+    if algorithm == "fw" and isinstance(start, str) and start == "barycenter":
+        warnings.warn(
+            "algorithm='fw' never takes an object out of the support, so that from "
+            "start='barycenter' every object stays in the cluster; use start='vertex', or "
+            "algorithm='pairwise' or 'away'.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _refuse_vertex(x: Any, n_alive: int) -> None:
+    if n_alive > 1 and np.count_nonzero(x) == 1:
+        raise ValueError(
+            "algorithm='replicator' cannot start at a vertex: with all mass on one object every other "
+            "weight is 0 and stays 0 (a fixed point); use start='barycenter' or positive weights."
+        )

@@ -1,0 +1,88 @@
+"""What can be proved of an answer, recomputed from the answer alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.result import DominantSet, Status, Trace
+
+STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
+STATIONARY = 1e-6  # relative gap up to which it means anything
+EPS = float(np.finfo(np.float64).eps)
+
+
+def scale_of(f: float, shift: float) -> float:
+    """The unit of a relative gap: max(f, f + shift), local to the cluster."""
+    return max(f, f + shift)
+
+
+def certify(
+    problem: Problem,
+    x: Floats,
+    *,
+    n_iter: int,
+    status: Status,
+    tol: float,
+    algorithm: str,
+    trace: Trace | None = None,
+) -> DominantSet:
+    """Turn weights of all objects into a cluster, with everything that can be said about it.
+
+    A status of CONVERGED or STALLED is set anew from the recomputed gap, so that neither rests on a
+    number that has drifted.
+    """
+    x = x / x.sum()
+    members = np.flatnonzero(x)
+    weights = x[members]
+    r, f = problem.payoffs(x)
+    gap = max(0.0, float(r.max()) - f)
+    outside = problem.alive.copy()
+    outside[members] = False
+    margin = f - float(r[outside].max()) if outside.any() else np.inf
+    scale = scale_of(f, problem.shift)
+    if status in (Status.CONVERGED, Status.STALLED):
+        status = Status.CONVERGED if gap <= tol * scale else Status.STALLED
+    near = gap <= STATIONARY * scale or gap == 0.0
+    tested = near and members.size <= STRICT_LIMIT
+    return DominantSet(
+        members=members,
+        weights=weights,
+        value=f + problem.shift,
+        gap=gap,
+        margin=margin,
+        strict=_strict(problem, members, margin, gap, scale) if tested else None,
+        n_iter=n_iter,
+        status=status,
+        trace=trace,
+        shift=problem.shift,
+        algorithm=algorithm,
+    )
+
+
+def _strict(problem: Problem, members: Ints, margin: float, gap: float, scale: float) -> bool:
+    rounding = 8 * EPS * max(abs(scale), abs(problem.shift))
+    if margin <= max(rounding, gap):
+        return False
+    B = problem.similarity.block(members, members)
+    B[np.diag_indices_from(B)] = -problem.shift
+    return negative_definite_on_face(B)
+
+
+def negative_definite_on_face(B: Floats) -> bool:
+    r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
+
+    In the basis :math:`e_k - e_0` the form is a matrix of one row less, whose negative must have a
+    Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
+    """
+    if len(B) == 1:
+        return True
+    C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
+    C[np.diag_indices_from(C)] -= len(B) * EPS * max(float(np.abs(B).max()), 1e-300) * 4
+    try:
+        cholesky(C, lower=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True

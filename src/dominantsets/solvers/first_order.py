@@ -1,0 +1,208 @@
+r"""The paper's four methods: Frank-Wolfe, pairwise, away-steps, and replicator dynamics.
+
+The first three are one update, :math:`x \leftarrow c x + p e_i - q e_j` with i the largest payoff and j
+the smallest of the support; only the rule that picks (c, p, q) differs, and one compiled loop serves
+them. This file drives that loop: it supplies columns, recomputes what has drifted, and decides when
+to stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dominantsets import _kernels
+from dominantsets.similarity.base import Floats
+from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.result import Status, Step, Trace
+
+RULES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY}
+
+REFRESH = 10_000  # steps after which r and f are recomputed whatever the gap says
+PATIENCE = 3  # recomputations in a row without progress that mean a stall
+
+
+def ascend(
+    problem: Problem,
+    x: Floats,
+    rule: str,
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> tuple[Floats, int, Status, Trace | None]:
+    """Run one of the three rules from x: (weights, iterations, status, trace)."""
+    run = _Ascent(problem, x, RULES[rule], tol, trace)
+    try:
+        status = run.until(max_iter, monitor)
+    except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
+        status = Status.INTERRUPTED
+    return run.walk.y, run.n_iter, status, run.history()
+
+
+class _Ascent:
+    """The state of one run of the compiled loop."""
+
+    def __init__(self, problem: Problem, x: Floats, rule: int, tol: float, trace: bool) -> None:
+        self.problem = problem
+        self.rule = rule
+        self.tol = tol
+        self.n_iter = 0
+        self.since_refresh = 0
+        self.stale = 0
+        self.best = (-np.inf, np.inf)
+        n = problem.n
+        blocks = -(-n // _kernels.BLOCK)
+        self.walk = _kernels.Walk(
+            y=x.copy(),
+            fence=np.empty(n, dtype=np.float32),
+            r=np.empty(n),
+            block_max=np.empty(blocks),
+            block_min=np.empty(blocks),
+            numbers=np.zeros(2),
+            counters=np.zeros(4, dtype=np.int64),
+        )
+        self._trace = trace
+        self._records: list[_kernels.Record] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Recompute r and f from the weights: they drift."""
+        walk = self.walk
+        walk.y[:] /= walk.y.sum()
+        walk.r[:], walk.numbers[0] = self.problem.payoffs(walk.y)
+        walk.numbers[1] = 1.0
+        inside = walk.y > 0
+        walk.fence[:] = np.where(inside, -np.inf, np.inf)
+        walk.counters[_kernels.SIZE] = np.count_nonzero(inside)
+        _kernels.survey(walk)
+        self.since_refresh = 0
+
+    @property
+    def f(self) -> float:
+        return float(self.walk.numbers[0])
+
+    @property
+    def gap(self) -> float:
+        return float(self.walk.r[self.walk.counters[_kernels.I]]) - self.f
+
+    def until(self, max_iter: int, monitor: Monitor) -> Status:
+        shift, columns = self.problem.shift, self.problem.columns
+        while True:
+            if self.n_iter >= max_iter:
+                return Status.MAX_ITER
+            budget = min(
+                monitor.budget(), max_iter - self.n_iter, REFRESH - self.since_refresh
+            )
+            record = self._room(budget)
+            code, steps = _kernels.ascend(
+                self.rule, shift, self.tol, budget, columns.array, columns.slot, columns.stamp,
+                self.n_iter, self.walk, record,
+            )  # fmt: skip
+            if self._trace and steps:
+                self._records.append(_kernels.Record(*(a[:steps].copy() for a in record)))
+            self.n_iter += steps
+            self.since_refresh += steps
+            if code == _kernels.WANT_COLUMN:
+                i, j, wanted = self.walk.counters[[_kernels.I, _kernels.J, _kernels.WANTED]]
+                columns.load(int(wanted), keep=int(j if wanted == i else i), clock=self.n_iter)
+                if not monitor.out_of_time():
+                    continue
+            elif code == _kernels.LOOK:
+                status = self.believe()
+                if status is not None:
+                    return status
+            elif self.since_refresh >= REFRESH:
+                self.refresh()
+            monitor.learn(steps)
+            size = int(self.walk.counters[_kernels.SIZE])
+            halt = monitor.look_up(self.n_iter, self.f + shift, self.gap, size)
+            if halt is not None:
+                return halt
+
+    def believe(self) -> Status | None:
+        """The loop says that it is done: recompute, and see whether it is."""
+        self.refresh()
+        f, gap = self.f, self.gap
+        scale = scale_of(f, self.problem.shift)
+        same = self.walk.counters[_kernels.I] == self.walk.counters[_kernels.J]
+        if gap <= self.tol * scale or gap <= 0.0:
+            return Status.CONVERGED
+        if same or gap <= 4 * EPS * max(abs(scale), abs(f), abs(self.problem.shift)):
+            return Status.STALLED
+        better = f > self.best[0] or gap < self.best[1]
+        self.stale = 0 if better else self.stale + 1
+        self.best = (max(f, self.best[0]), min(gap, self.best[1]))
+        return Status.STALLED if self.stale >= PATIENCE else None
+
+    def _room(self, budget: int) -> _kernels.Record:
+        size = budget if self._trace else 0
+        return _kernels.Record(
+            np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int8)
+        )
+
+    def history(self) -> Trace | None:
+        if not self._trace:
+            return None
+        parts = self._records or [self._room(0)]
+        return Trace(
+            value=np.concatenate([p.f for p in parts]) + self.problem.shift,
+            gap=np.concatenate([p.gap for p in parts]),
+            support_size=np.concatenate([p.size for p in parts]),
+            step=np.concatenate([p.kind for p in parts]),
+        )
+
+
+def replicate(
+    problem: Problem,
+    x: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> tuple[Floats, int, Status, Trace | None]:
+    """Replicator dynamics from x, until two iterates are no more than tol apart."""
+    x = x.copy()
+    shift = problem.shift
+    lift = max(shift, 0.0)
+    rows: list[tuple[float, float, int]] = []
+    n_iter, status = 0, Status.MAX_ITER
+    chunk, in_chunk = monitor.budget(), 0
+    try:
+        while n_iter < max_iter:
+            r, f = problem.payoffs(x)
+            if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
+                status = Status.STALLED
+                break
+            gap = float(r.max()) - f
+            r[~problem.alive] = 0.0
+            size, moved = _kernels.replicate(x, r, f, lift)
+            n_iter += 1
+            in_chunk += 1
+            if trace:
+                rows.append((f + shift, gap, size))
+            if moved <= tol * tol:
+                status = Status.CONVERGED
+                break
+            if in_chunk >= chunk:
+                monitor.learn(in_chunk)
+                halt = monitor.look_up(n_iter, f + shift, gap, size)
+                if halt is not None:
+                    status = halt
+                    break
+                chunk, in_chunk = monitor.budget(), 0
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    history = None
+    if trace:
+        table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        history = Trace(
+            value=table[:, 0],
+            gap=table[:, 1],
+            support_size=table[:, 2].astype(np.int64),
+            step=np.full(len(table), Step.REPLICATE, dtype=np.int8),
+        )
+    return x, n_iter, status, history

@@ -1,0 +1,86 @@
+"""The one place where a long run looks up: the clock, the callback, Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dominantsets.solvers.result import Status
+
+CHUNK_SECONDS = 0.05  # how long compiled code may run before Python looks up
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told.
+
+    Attributes
+    ----------
+    n_iter : int
+        Iterations of the current solve.
+    value, gap : float
+        Running value and gap of the current solve.
+    support_size : int
+        Objects with a positive weight.
+    n_clusters : int
+        Clusters found before this one.
+    n_left : int
+        Objects not yet in a cluster.
+    elapsed : float
+        Seconds since the run began.
+    """
+
+    n_iter: int
+    value: float
+    gap: float
+    support_size: int
+    n_clusters: int
+    n_left: int
+    elapsed: float
+
+
+Callback = Callable[[Progress], "bool | None"]
+
+
+class Monitor:
+    """Clock, deadline and callback of a run, shared by all its solves."""
+
+    def __init__(self, max_time: float | None = None, callback: Callback | None = None) -> None:
+        self.callback = callback
+        self.began = time.perf_counter()
+        self.deadline = None if max_time is None else self.began + max_time
+        self.n_clusters = 0
+        self.n_left = 0
+        self._chunk = 64.0
+        self._chunk_began = self.began
+
+    def budget(self) -> int:
+        """Steps to ask of compiled code so that it comes back in about 50 ms."""
+        self._chunk_began = time.perf_counter()
+        return max(1, int(self._chunk))
+
+    def learn(self, steps: int) -> None:
+        """Adapt the next budget to how long the last steps took."""
+        taken = time.perf_counter() - self._chunk_began
+        if steps and taken > 0:
+            self._chunk = min(4.0 * self._chunk, max(1.0, steps * CHUNK_SECONDS / taken))
+
+    def out_of_time(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def look_up(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
+        """Tell the callback where the run stands; a status if it has to end here."""
+        if self.callback is not None:
+            progress = Progress(
+                n_iter=n_iter,
+                value=value,
+                gap=gap,
+                support_size=support_size,
+                n_clusters=self.n_clusters,
+                n_left=self.n_left,
+                elapsed=time.perf_counter() - self.began,
+            )
+            if self.callback(progress):
+                return Status.STOPPED
+        return Status.TIME_LIMIT if self.out_of_time() else None

@@ -1,0 +1,141 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets.similarity.base import Floats, Ints
+
+
+class Status(enum.Enum):
+    """Why a solver stopped. Gap, value and margin are recomputed from the answer in every case."""
+
+    CONVERGED = "converged"  # the recomputed gap is within tolerance
+    STALLED = "stalled"  # no step makes progress in floating point, the gap is above tolerance
+    MAX_ITER = "max_iter"  # the budget of iterations is used up
+    TIME_LIMIT = "time_limit"  # the budget of time is used up
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    STOPPED = "stopped"  # the callback returned True
+
+
+class Step(enum.IntEnum):
+    """What an iteration did. The first three are the paper's good steps."""
+
+    TOWARD = 0  # Frank-Wolfe direction, optimal step size
+    RETREAT = 1  # away direction, optimal step size
+    EXCHANGE = 2  # pairwise direction, optimal step size
+    DROP = 3  # truncated: an object left the support
+    SWAP = 4  # truncated: one object took another's place
+    JUMP = 5  # truncated Frank-Wolfe step (negative shifts only): all mass to one object
+    REPLICATE = 6  # replicator dynamics
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The state before each iteration, and the kind of step that it took.
+
+    ``value`` is f + shift (the paper's f of the shifted similarity), ``gap`` is max(r) - f; both are
+    the running numbers, not recomputed ones.
+    """
+
+    value: Floats
+    gap: Floats
+    support_size: Ints
+    step: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def counts(self) -> dict[str, int]:
+        """How many good, drop and swap steps were taken, in the paper's words."""
+        n = np.bincount(self.step, minlength=len(Step))
+        return {
+            "good": int(n[Step.TOWARD] + n[Step.RETREAT] + n[Step.EXCHANGE]),
+            "drop": int(n[Step.DROP]),
+            "swap": int(n[Step.SWAP]),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class DominantSet:
+    r"""One cluster: a point x of the simplex that is (nearly) a local maximum, with its certificate.
+
+    With :math:`f = x^T A x - \alpha |x|^2` and :math:`r = A x - \alpha x`, all recomputed from x:
+
+    Attributes
+    ----------
+    members : ndarray of int
+        The support of x, in increasing order.
+    weights : ndarray of float
+        Degrees of membership, which sum to 1, in the order of ``members``.
+    value : float
+        :math:`f + \alpha`, the objective in the convention of the paper.
+    gap : float
+        :math:`\max_i r_i - f \ge 0`; a stationary point has gap 0.
+    margin : float
+        f minus the largest r of an object outside; +inf where no object is outside. Positive: no
+        outsider would gain by joining.
+    strict : bool or None
+        Whether the second-order conditions prove a strict local maximum (the Hessian is negative
+        definite on the face, and the margin is positive). None: not tested, because the support is
+        large or the gap is not small.
+    n_iter : int
+        Iterations made.
+    status : Status
+        Why the solver stopped.
+    trace : Trace or None
+        What every iteration did, where it was asked for.
+    shift : float
+        The shift :math:`\alpha` that was used.
+    algorithm : str
+        The solver.
+    """
+
+    members: Ints
+    weights: Floats
+    value: float
+    gap: float
+    margin: float
+    strict: bool | None
+    n_iter: int
+    status: Status
+    trace: Trace | None = field(default=None, repr=False)
+    shift: float = 0.0
+    algorithm: str = ""
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __repr__(self) -> str:
+        return (
+            f"DominantSet({len(self.members)} members, value={self.value:.6g}, gap={self.gap:.2g}, "
+            f"margin={self.margin:.3g}, strict={self.strict}, {self.n_iter} iterations, "
+            f"{self.status.value})"
+        )
+
+    @property
+    def exemplar(self) -> int:
+        """The member with the largest weight (ties: the lowest index)."""
+        return int(self.members[int(np.argmax(self.weights))])
+
+    @property
+    def threshold(self) -> float:
+        """The payoff f that an object must exceed to join."""
+        return self.value - self.shift
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap in the unit in which ``tol`` is given."""
+        unit = max(self.value, self.value - self.shift)
+        return self.gap / unit if unit > 0 else (0.0 if self.gap <= 0 else np.inf)
+
+    @property
+    def cohesion(self) -> float:
+        """Weighted mean similarity of two different members; 0.0 for a single object."""
+        square = float(self.weights @ self.weights)
+        inside = self.value - self.shift * (1.0 - square)
+        return inside / (1.0 - square) if len(self.members) > 1 else 0.0
