@@ -283,6 +283,7 @@ def ascend(
     rule: int,
     alpha: float,
     tol: float,
+    floor: float,
     budget: int,
     columns: NDArray[np.float64],
     slot: NDArray[np.int64],
@@ -295,7 +296,8 @@ def ascend(
 
     Row ``slot[i]`` of ``columns`` is column i of the similarity (off the diagonal; what stands on the
     diagonal is never used). ``stamp[slot]`` is set to the time of its last use. Comes back with LOOK
-    where the running gap says converged or nothing moves: the caller recomputes before it believes it.
+    where the running gap says converged, is below ``floor`` or nothing moves: the caller recomputes
+    before it believes it.
     """
     tracing = record.f.size > 0
     done = 0
@@ -305,7 +307,8 @@ def ascend(
         j = i if rule == FW else walk.counters[J]
         f, scale = walk.numbers[0], walk.numbers[1]
         r_i, r_j = walk.r[i], walk.r[j]
-        if r_i - f <= tol * max(f, f + alpha) or (i == j and rule != FW):
+        gap = r_i - f
+        if gap <= floor or gap <= tol * max(f, f + alpha) or (i == j and rule != FW):
             code = LOOK
             break
         x_i, x_j = walk.y[i] * scale, walk.y[j] * scale
@@ -329,7 +332,7 @@ def ascend(
 
         if tracing:
             record.f[done] = f
-            record.gap[done] = r_i - f
+            record.gap[done] = gap
             record.size[done] = walk.counters[SIZE]
             record.kind[done] = kind
         now = clock + done

@@ -24,7 +24,7 @@ from dominantsets.solvers.api import check_options
 _log = logging.getLogger(__name__)
 
 SHIFT_PER_OBJECT = 0.01  # measured: benchmarks/shift.py
-SHIFT_PER_DEGREE = 0.5  # of a graph's mean degree
+SHIFT_PER_DEGREE = 0.9  # of a graph's mean degree
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 ASSIGNMENTS = ("average",)
 
@@ -42,7 +42,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_clusters : int, optional
         Largest number of clusters. Without it clusters are peeled until nothing coherent is left:
-        until one is a single object, or no more alike inside than all of the data on average.
+        until one is a single object, or hardly more alike than all of the data; :func:`peel` has the
+        formula.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"nearest_neighbors"``,
@@ -54,7 +55,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" is
         0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
         proportion to n so that clusters keep their extent as more objects are drawn from one
-        distribution; for a graph, half its mean degree.
+        distribution; for a graph, 0.9 of its mean degree.
     algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
         The solver, see :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"

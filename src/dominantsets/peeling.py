@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 
 # Degrees are kept by subtraction; below this share of the largest they are only rounding.
 RESIDUE = 1e-9
+# How far above the mean similarity, on the way to an object's similarity to its own copy, the payoff
+# inside a cluster must lie where the number of clusters is not given (docs/decisions.md).
+COHERENT = 0.25
 
 
 class End(enum.Enum):
@@ -29,7 +32,7 @@ class End(enum.Enum):
     ALL_ASSIGNED = "all_assigned"  # no object is left
     NO_SIMILARITY = "no_similarity"  # no positive similarity is left among the remaining objects
     MIN_CLUSTER_SIZE = "min_cluster_size"  # the next cluster would be smaller than asked for
-    NOT_COHERENT = "not_coherent"  # the next cluster is no more alike inside than all the data
+    NOT_COHERENT = "not_coherent"  # the next cluster is hardly more alike than all the data
     TIME_LIMIT = "time_limit"  # the budget of time is used up
     INTERRUPTED = "interrupted"  # Ctrl-C
     STOPPED = "stopped"  # the callback returned True
@@ -53,6 +56,8 @@ class Peeling(Iterator[DominantSet]):
         Clusters found so far.
     labels : ndarray of int
         The number of each object's cluster, in the order found; -1 for objects not in a cluster.
+    coherence : float
+        What a cluster's ``threshold`` must exceed where ``n_clusters`` is not given.
     """
 
     def __init__(
@@ -89,7 +94,9 @@ class Peeling(Iterator[DominantSet]):
         everything = self._problem.degrees
         self._largest_degree = float(everything.max())
         pairs = similarity.n * (similarity.n - 1)
-        self.mean_similarity = float(everything.sum()) / pairs if pairs else 0.0
+        mean = float(everything.sum()) / pairs if pairs else 0.0
+        peak = mean if similarity.peak is None else similarity.peak
+        self.coherence = mean + COHERENT * (peak - mean)
 
     def __next__(self) -> DominantSet:
         if self.end is None:
@@ -132,7 +139,7 @@ class Peeling(Iterator[DominantSet]):
             return End.MIN_CLUSTER_SIZE
         if self._wanted is not None or self._problem.n == 1:
             return None
-        if self.n_clusters and (len(found) == 1 or found.cohesion <= self.mean_similarity):
+        if self.n_clusters and (len(found) == 1 or found.threshold <= self.coherence):
             return End.NOT_COHERENT
         return None
 
@@ -183,8 +190,8 @@ def peel(
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
     n_clusters : int, optional
         Largest number of clusters. Without it peeling goes on until nothing coherent is left: until
-        a cluster is a single object, or its ``cohesion`` is no more than the mean similarity of all
-        pairs of the data.
+        a cluster is a single object, or its ``threshold`` f is below m + (p - m) / 4, with m the mean
+        similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
     shift, algorithm, start, tol, max_iter, trace, callback
         As in :func:`solve`. A start that is an object or weights holds for the first cluster; the
         later ones start at their vertex.

@@ -19,7 +19,11 @@ from dominantsets.solvers.result import Status, Step, Trace
 
 RULES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY}
 
-REFRESH = 10_000  # steps after which r and f are recomputed whatever the gap says
+# r and f drift by rounding. They are recomputed every so many steps; where the gap is small enough for
+# the drift to matter, each time it has fallen to a tenth, and more often.
+REFRESH = 10_000
+REFRESH_NEAR = 500
+NEAR = 1e-10  # gap, relative to the size of the numbers, from which on drift matters
 PATIENCE = 3  # recomputations in a row without progress that mean a stall
 
 
@@ -51,6 +55,8 @@ class _Ascent:
         self.tol = tol
         self.n_iter = 0
         self.since_refresh = 0
+        self.refresh_after = REFRESH
+        self.floor = 0.0
         self.stale = 0
         self.best = (-np.inf, np.inf)
         n = problem.n
@@ -67,6 +73,7 @@ class _Ascent:
         self._trace = trace
         self._records: list[_kernels.Record] = []
         self.refresh()
+        self.floor = NEAR * self.unit
 
     def refresh(self) -> None:
         """Recompute r and f from the weights: they drift."""
@@ -85,6 +92,12 @@ class _Ascent:
         return float(self.walk.numbers[0])
 
     @property
+    def unit(self) -> float:
+        """The size of the numbers that f and r are sums and differences of."""
+        top = abs(float(self.walk.r[self.walk.counters[_kernels.I]]))
+        return max(top, abs(self.f), abs(self.problem.shift))
+
+    @property
     def gap(self) -> float:
         return float(self.walk.r[self.walk.counters[_kernels.I]]) - self.f
 
@@ -94,11 +107,11 @@ class _Ascent:
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
             budget = min(
-                monitor.budget(), max_iter - self.n_iter, REFRESH - self.since_refresh
+                monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh
             )
             record = self._room(budget)
             code, steps = _kernels.ascend(
-                self.rule, shift, self.tol, budget, columns.array, columns.slot, columns.stamp,
+                self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
                 self.n_iter, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
@@ -110,12 +123,10 @@ class _Ascent:
                 columns.load(int(wanted), keep=int(j if wanted == i else i), clock=self.n_iter)
                 if not monitor.out_of_time():
                     continue
-            elif code == _kernels.LOOK:
+            elif code == _kernels.LOOK or self.since_refresh >= self.refresh_after:
                 status = self.believe()
                 if status is not None:
                     return status
-            elif self.since_refresh >= REFRESH:
-                self.refresh()
             monitor.learn(steps)
             size = int(self.walk.counters[_kernels.SIZE])
             halt = monitor.look_up(self.n_iter, self.f + shift, self.gap, size)
@@ -123,18 +134,22 @@ class _Ascent:
                 return halt
 
     def believe(self) -> Status | None:
-        """The loop says that it is done: recompute, and see whether it is."""
+        """Recompute, and see whether the run is done or gets nowhere."""
         self.refresh()
-        f, gap = self.f, self.gap
-        scale = scale_of(f, self.problem.shift)
-        same = self.walk.counters[_kernels.I] == self.walk.counters[_kernels.J]
-        if gap <= self.tol * scale or gap <= 0.0:
+        f, gap, unit = self.f, self.gap, self.unit
+        same = self.rule != _kernels.FW and (
+            self.walk.counters[_kernels.I] == self.walk.counters[_kernels.J]
+        )
+        if gap <= self.tol * scale_of(f, self.problem.shift) or gap <= 0.0:
             return Status.CONVERGED
-        if same or gap <= 4 * EPS * max(abs(scale), abs(f), abs(self.problem.shift)):
+        if same or gap <= 4 * EPS * unit:
             return Status.STALLED
-        better = f > self.best[0] or gap < self.best[1]
+        better = f > self.best[0] + 4 * EPS * unit or gap < 0.9 * self.best[1]
         self.stale = 0 if better else self.stale + 1
         self.best = (max(f, self.best[0]), min(gap, self.best[1]))
+        if gap <= max(self.floor, NEAR * unit):
+            self.floor = 0.1 * gap
+            self.refresh_after = REFRESH_NEAR + 4 * int(self.walk.counters[_kernels.SIZE])
         return Status.STALLED if self.stale >= PATIENCE else None
 
     def _room(self, budget: int) -> _kernels.Record:

@@ -1,0 +1,161 @@
+"""Peeling: masks instead of copies, and why it ends."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import reference
+import scipy.sparse as sp
+from conftest import features, random_similarity
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dominantsets import End, Status, as_similarity, peel, solve
+
+
+def blocks(*sizes: int, values: tuple[float, ...] = ()) -> np.ndarray:
+    """Groups of equal similarity, nothing between them."""
+    n = sum(sizes)
+    A = np.zeros((n, n))
+    start = 0
+    for k, size in enumerate(sizes):
+        value = values[k] if values else 1.0
+        A[start : start + size, start : start + size] = value * (1 - np.eye(size))
+        start += size
+    return A
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5]), st.sampled_from(["pairwise", "away"]))
+def test_masking_is_the_same_as_cutting_out(seed, shift, algorithm):
+    """Each cluster is what solve finds in the matrix of the objects that are left."""
+    A = random_similarity(14, seed)
+    left = np.arange(14)
+    for cluster in peel(A, 4, shift=shift, algorithm=algorithm):
+        alone = solve(A[np.ix_(left, left)], shift=shift, algorithm=algorithm)
+        np.testing.assert_array_equal(left[alone.members], cluster.members)
+        assert cluster.value == pytest.approx(alone.value, rel=1e-9)
+        assert cluster.margin == pytest.approx(alone.margin, rel=1e-6, abs=1e-9)
+        left = np.setdiff1d(left, cluster.members)
+
+
+def test_ends_at_n_clusters():
+    peeling = peel(blocks(4, 3, 2), 2)
+    assert [len(c) for c in peeling] == [4, 3]
+    assert peeling.end is End.N_CLUSTERS
+    assert peeling.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, -1, -1]
+
+
+def test_ends_at_min_cluster_size():
+    peeling = peel(blocks(4, 3, 2), 5, min_cluster_size=3)
+    assert [len(c) for c in peeling] == [4, 3]
+    assert peeling.end is End.MIN_CLUSTER_SIZE
+
+
+def test_ends_when_no_similarity_is_left():
+    A = np.zeros((5, 5))
+    A[:2, :2] = 1 - np.eye(2)
+    for stored in (A, sp.csr_array(A)):
+        peeling = peel(stored, 5)
+        assert [c.members.tolist() for c in peeling] == [[0, 1]]
+        assert peeling.end is End.NO_SIMILARITY
+
+
+def test_ends_when_all_are_assigned():
+    peeling = peel(blocks(3, 2), 5)
+    assert [len(c) for c in peeling] == [3, 2]
+    assert peeling.end is End.ALL_ASSIGNED
+
+
+def test_rounding_left_by_subtracted_degrees_is_not_similarity():
+    A = np.zeros((40, 40))
+    A[:30, :30] = random_similarity(30, seed=1) / 3 + 0.1
+    np.fill_diagonal(A, 0.0)
+    peeling = peel(A, 40, shift=5.0)
+    members = np.concatenate([c.members for c in peeling])
+    assert peeling.end is End.NO_SIMILARITY
+    assert members.max() < 30
+
+
+def test_without_a_number_it_ends_when_nothing_coherent_is_left():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([c + rng.normal(size=(60, 2)) for c in ((0, 0), (20, 0), (0, 20))])
+    S = as_similarity(X, "sqeuclidean")
+    peeling = peel(S, shift=2.0 * S.offset)
+    found = list(peeling)
+    assert peeling.end in (End.NOT_COHERENT, End.ALL_ASSIGNED, End.NO_SIMILARITY)
+    assert all(c.threshold > peeling.coherence for c in found[1:])
+    assert 3 <= len(found) <= 5
+
+
+def test_cutoff_takes_small_weights_out_and_certifies_the_rest():
+    A = reference.shifted(blocks(6, 6, values=(1.0, 0.9)), 0.05)
+    full = next(peel(A, 1, algorithm="replicator", start="barycenter", max_iter=60, cutoff=0.0))
+    cut = next(peel(A, 1, algorithm="replicator", start="barycenter", max_iter=60, cutoff=1e-2))
+    assert len(full) == 12
+    assert 0 < len(cut) < 12
+    assert cut.weights.sum() == pytest.approx(1.0)
+    x = np.zeros(12)
+    x[cut.members] = cut.weights
+    assert cut.value == pytest.approx(x @ A @ x)
+    assert cut.gap == pytest.approx((A @ x).max() - x @ A @ x)
+
+
+def test_a_cutoff_above_every_weight_keeps_the_largest():
+    cluster = next(peel(blocks(5), 1, cutoff=0.5))
+    assert len(cluster) == 1
+
+
+def test_the_similarity_is_never_copied():
+    n = 1_500
+    A = random_similarity(n, seed=0)
+    S = as_similarity(A)
+    list(peel(S, 1, max_iter=10))  # compiled before the memory is watched
+    tracemalloc.start()
+    list(peel(S, 10, shift=2.0, max_iter=200))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * A.nbytes
+
+
+def test_time_runs_out_between_and_within_clusters():
+    A = random_similarity(300, seed=1)
+    peeling = peel(A, 50, algorithm="fw", tol=0.0, max_iter=10**9, max_time=0.3)
+    found = list(peeling)
+    assert peeling.end is End.TIME_LIMIT
+    assert found[-1].status is Status.TIME_LIMIT
+    assert found[-1].weights.sum() == pytest.approx(1.0)
+
+
+def test_the_callback_is_told_and_can_stop():
+    seen = []
+
+    def stop_in_the_second(progress):
+        seen.append(progress)
+        return progress.n_clusters == 1 and progress.n_iter > 0
+
+    A = random_similarity(400, seed=2)
+    peeling = peel(
+        A, 5, algorithm="fw", tol=0.0, max_iter=60_000, callback=stop_in_the_second
+    )
+    found = list(peeling)
+    assert peeling.end is End.STOPPED
+    assert len(found) == 2
+    assert found[1].status is Status.STOPPED
+    first = [p for p in seen if p.n_clusters == 0]
+    assert [p.n_iter for p in first] == sorted(p.n_iter for p in first)
+    assert len(first) >= 2  # called between chunks, not only at the end
+    assert first[0].n_left == 400
+    assert seen[-1].n_left == 400 - len(found[0])
+    assert all(p.gap > -1e-9 for p in seen)
+
+
+def test_features_are_peeled_as_their_matrix_is():
+    X = features(80)
+    S = as_similarity(X, "sqeuclidean")
+    for kwargs in ({"shift": 50.0}, {"shift": 200.0, "algorithm": "away"}):
+        ours = peel(S, 3, **kwargs)
+        dense = peel(S.toarray(), 3, **kwargs)
+        list(ours), list(dense)
+        np.testing.assert_array_equal(ours.labels, dense.labels)

@@ -1,0 +1,191 @@
+"""Every kind of similarity against its own dense matrix."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import features, formula, inverse_distance
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dominantsets import as_similarity
+from dominantsets.similarity import kernel
+from dominantsets.solvers import Problem
+
+ROWS = np.array([3, 0, 17, 59, 31])
+COLS = np.array([17, 2, 3])
+
+
+def test_block_and_entry(kind):
+    _, S, A, atol = kind
+    np.testing.assert_allclose(S.block(ROWS, COLS), A[np.ix_(ROWS, COLS)], atol=atol, rtol=0)
+    assert S.entry(3, 17) == pytest.approx(A[3, 17], abs=atol)
+    assert S.entry(5, 5) == 0.0
+
+
+def test_columns(kind):
+    _, S, A, atol = kind
+    for i in (0, 31, 59):
+        np.testing.assert_allclose(S.column(i), A[:, i], atol=atol, rtol=0)
+
+
+def test_gradient_for_sparse_and_full_support(kind):
+    _, S, A, atol = kind
+    rng = np.random.default_rng(0)
+    for support in (np.array([7]), ROWS, np.sort(rng.permutation(60)[:40]), np.arange(60)):
+        weights = rng.random(support.size)
+        expected = A[:, support] @ weights
+        np.testing.assert_allclose(S.gradient(support, weights), expected, atol=60 * atol, rtol=0)
+
+
+def test_degrees(kind):
+    _, S, A, atol = kind
+    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), atol=60 * atol, rtol=0)
+    assert S.degrees_error == 0.0
+
+
+def test_toarray(kind):
+    _, S, A, atol = kind
+    np.testing.assert_allclose(S.toarray(), A, atol=atol, rtol=0)
+
+
+def test_masked_payoffs_with_a_shift(kind):
+    _, S, A, atol = kind
+    problem = Problem(S, shift=0.7)
+    gone = np.array([2, 3, 40])
+    problem.degrees  # noqa: B018 (made before the removal, so that it is updated)
+    problem.remove(gone)
+    left = np.setdiff1d(np.arange(60), gone)
+    x = np.zeros(60)
+    x[left[:10]] = 0.1
+    r, f = problem.payoffs(x)
+    B = A - 0.7 * np.eye(60)
+    np.testing.assert_allclose(r[left], (B @ x)[left], atol=10 * atol, rtol=0)
+    assert f == pytest.approx(x @ B @ x, abs=10 * atol)
+    assert np.isneginf(r[gone]).all()
+    np.testing.assert_allclose(
+        problem.degrees[left], A[np.ix_(left, left)].sum(axis=1), atol=100 * atol, rtol=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sparse"),
+    [(n, s) for n in ("sqeuclidean", "cosine", "linear", "rbf") for s in (False, True)]
+    + [(n, False) for n in ("laplacian", "euclidean", "callable")],
+)
+def test_new_objects_see_what_training_objects_see(name, sparse):
+    """Objects fitted together have the similarities that the second half gets as newcomers."""
+    X = np.abs(features())
+    first, second = X[:30], X[30:]
+    params = {"gamma": 0.1} if name in ("rbf", "laplacian") else {}
+    affinity = inverse_distance if name == "callable" else name
+    S = as_similarity(sp.csr_array(first) if sparse else first, affinity, **params)
+    new = sp.csr_array(second) if sparse else second
+    support, weights = np.array([1, 8, 20]), np.array([0.5, 0.2, 0.3])
+    D2 = np.square(second[:, None, :] - first[None, support, :]).sum(axis=2)
+    expected = {
+        "sqeuclidean": lambda: S.offset - D2,
+        "euclidean": lambda: S.offset - np.sqrt(D2),
+        "cosine": lambda: formula("cosine", X)[30:, support],
+        "linear": lambda: formula("linear", X)[30:, support],
+        "rbf": lambda: np.exp(-0.1 * D2),
+        "laplacian": lambda: formula("laplacian", X)[30:, support],
+        "callable": lambda: formula("callable", X)[30:, support],
+    }[name]()
+    np.testing.assert_allclose(S.cross(new, support), expected, rtol=1e-10)
+    np.testing.assert_allclose(S.payoff(new, support, weights), expected @ weights, rtol=1e-10)
+
+
+def test_new_objects_in_a_neighbor_graph():
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    S = as_similarity(X, "nearest_neighbors", n_neighbors=2)
+    # 0.4 is nearest to 0 and 1, and nearer to 0 and 1 than their second neighbours; 2 reaches to 0.
+    np.testing.assert_array_equal(S.cross(np.array([[0.4]]), np.arange(6)), [[1, 1, 0.5, 0, 0, 0]])
+
+
+def test_offset_is_the_bound_of_the_design_and_exact_on_request():
+    X = features()
+    D2 = np.square(X[:, None, :] - X[None, :, :]).sum(axis=2)
+    bound = 4 * np.square(X - X.mean(axis=0)).sum(axis=1).max()
+    assert as_similarity(X, "sqeuclidean").offset == pytest.approx(bound)
+    assert as_similarity(X, "sqeuclidean", offset="exact").offset == pytest.approx(D2.max())
+    assert as_similarity(X, "euclidean").offset == pytest.approx(np.sqrt(bound))
+    assert as_similarity(X, "euclidean", offset="exact").offset == pytest.approx(np.sqrt(D2.max()))
+    assert as_similarity(X, "sqeuclidean", offset=bound + 1).offset == bound + 1
+    with pytest.raises(ValueError, match="would be negative"):
+        as_similarity(X, "sqeuclidean", offset=0.1)
+
+
+def test_linear_with_negative_products():
+    X = np.array([[1.0, 0.0], [-1.0, 1.0]])
+    with pytest.raises(ValueError, match="objects 0 and 1 is -1, but similarities must not be"):
+        as_similarity(X, "linear")
+    S = as_similarity(X, "linear", offset="bound")
+    assert S.entry(0, 1) == pytest.approx(-1 + 2)  # the longest row has squared length 2
+
+
+def test_equal_objects_are_all_alike():
+    for affinity in ("sqeuclidean", "euclidean", "rbf", "cosine"):
+        A = as_similarity(np.full((4, 3), 0.1), affinity).toarray()
+        off = A[~np.eye(4, dtype=bool)]
+        assert off.min() > 0
+        assert off.max() == pytest.approx(off.min())
+
+
+def test_sampled_degrees_come_with_their_error(monkeypatch):
+    X = features(n=900)
+    exact = as_similarity(X, "rbf", gamma=0.05).degrees()
+    monkeypatch.setattr(kernel, "SAMPLED_ABOVE", 500)
+    monkeypatch.setattr(kernel, "SAMPLE", 300)
+    S = as_similarity(X, "rbf", gamma=0.05)
+    estimate = S.degrees(random_state=0)
+    assert S.degrees_error > 0
+    # 900 estimates within five of the largest standard error; half of them beyond would be absurd
+    assert np.abs(estimate - exact).max() < 5 * S.degrees_error
+    assert np.abs(estimate - exact).max() > 0
+    np.testing.assert_array_equal(estimate, S.degrees(random_state=0))
+
+
+def test_features_never_form_the_matrix():
+    """n = 200,000 and d = 16: n² floats would be 320 GB; allowed are 40 bytes × n × d."""
+    n, d = 200_000, 16
+    X = np.random.default_rng(0).normal(size=(n, d))
+    gc.collect()
+    tracemalloc.start()
+    S = as_similarity(X, "cosine")
+    S.degrees()
+    S.gradient(np.arange(100), np.full(100, 0.01))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * n * d
+
+
+def test_a_sparse_similarity_never_densifies():
+    X = sp.random_array((3_000, 50_000), density=1e-3, rng=np.random.default_rng(0)).tocsr()
+    X.data[:] = 1.0
+    tracemalloc.start()
+    for affinity in ("linear", "cosine", "sqeuclidean"):
+        S = as_similarity(X, affinity)
+        S.degrees()
+        S.column(0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.05 * 8 * X.shape[0] * X.shape[1]
+
+
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 10_000))
+def test_low_rank_agrees_with_its_formula_whatever_the_data(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 1) + rng.integers(-3, 3)  # ties and duplicates occur
+    X[~X.any(axis=1)] = 1.0
+    x = rng.random(n)
+    for affinity in ("sqeuclidean", "cosine"):
+        S, A = as_similarity(X, affinity), formula(affinity, X)
+        if affinity == "sqeuclidean" and A.max() == 0:
+            continue  # all objects equal: the offset is then 1
+        got = S.gradient(np.arange(n), x)
+        np.testing.assert_allclose(got, A @ x, atol=1e-11 * max(1.0, A.max()), rtol=0)
