@@ -113,10 +113,11 @@ def main() -> None:
         print(name)
         for constant in CONSTANTS:
             found = [r for r in rows if r["data"] == name and r["a"] == constant]
-            print(f"  a = {constant:<6}", "  ".join(f"{r['ari']:.2f} ({r['share']:.2f})" for r in found))
-    worst = {
-        c: min(r["ari"] for r in rows if r["a"] == c) for c in CONSTANTS
-    }
+            print(
+                f"  a = {constant:<6}",
+                "  ".join(f"{r['ari']:.2f} ({r['share']:.2f})" for r in found),
+            )
+    worst = {c: min(r["ari"] for r in rows if r["a"] == c) for c in CONSTANTS}
     print("smallest ARI of each constant:", worst)
     result = {"machine": machine(), "smallest_ari": worst, "rows": rows}
     path = Path(__file__).parent / "results" / "shift.json"

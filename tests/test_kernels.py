@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import random_similarity
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import random_similarity
 from dominantsets import Step, _kernels
 
 N = 6
@@ -103,5 +103,5 @@ def test_a_compiled_search_finds_the_lowest_index_of_a_tie():
     walk.r[[300, 299, 950]] = -1.0
     walk.fence[[300, 950, 20]] = -np.inf  # 299 is outside the support
     _kernels.survey(walk)
-    assert walk.counters[_kernels.I] == 400
-    assert walk.counters[_kernels.J] == 300
+    assert walk.counters[_kernels.TOP] == 400
+    assert walk.counters[_kernels.LOW] == 300

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import random_similarity
 
+from conftest import random_similarity
 from dominantsets import Status, Step, as_similarity, solve
 from dominantsets.solvers import Monitor, Problem, first_order
 

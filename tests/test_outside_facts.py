@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from dominantsets import Status, as_similarity, solve
 
 GRAPHS = (
@@ -56,7 +56,5 @@ def test_small_graphs_against_enumeration(n, seed, density):
             cluster = solve(A, algorithm=rule, shift=-0.5, start=i)
             if cluster.strict:
                 assert frozenset(cluster.members.tolist()) in cliques
-    found = {
-        frozenset(solve(A, shift=-0.5, start=i).members.tolist()) for i in range(n)
-    }
+    found = {frozenset(solve(A, shift=-0.5, start=i).members.tolist()) for i in range(n)}
     assert found <= cliques

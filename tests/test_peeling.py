@@ -6,12 +6,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
-from conftest import features, random_similarity
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
+from conftest import features, random_similarity
 from dominantsets import End, Status, as_similarity, peel, solve
 
 
@@ -136,9 +136,7 @@ def test_the_callback_is_told_and_can_stop():
         return progress.n_clusters == 1 and progress.n_iter > 0
 
     A = random_similarity(400, seed=2)
-    peeling = peel(
-        A, 5, algorithm="fw", tol=0.0, max_iter=60_000, callback=stop_in_the_second
-    )
+    peeling = peel(A, 5, algorithm="fw", tol=0.0, max_iter=60_000, callback=stop_in_the_second)
     found = list(peeling)
     assert peeling.end is End.STOPPED
     assert len(found) == 2

@@ -8,10 +8,10 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import features, formula, inverse_distance
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import features, formula, inverse_distance
 from dominantsets import as_similarity
 from dominantsets.similarity import kernel
 from dominantsets.solvers import Problem

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
-from conftest import random_similarity
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
+from conftest import random_similarity
 from dominantsets import DominantSet, Status, Step, as_similarity, solve
 from dominantsets.solvers.certificate import negative_definite_on_face
 
@@ -204,7 +204,10 @@ def test_storage_does_not_matter(method, A, shift, storage):
     stored = sp.csr_array(A) if storage == "graph" else A.astype(np.float32).astype(np.float64)
     A = A if storage == "graph" else stored
     with32 = as_similarity(stored.astype(np.float32)) if storage == "dense" else as_similarity(stored)
-    one, other = run(A, method, shift=shift, max_iter=30), run(with32, method, shift=shift, max_iter=30)
+    one, other = (
+        run(A, method, shift=shift, max_iter=30),
+        run(with32, method, shift=shift, max_iter=30),
+    )
     assert other.value == pytest.approx(one.value, rel=1e-9, abs=1e-12)
 
 
@@ -227,7 +230,6 @@ def test_every_method_on_every_kind(kind):
 
 def test_columns_of_features_are_computed_once_and_kept_within_bounds():
     from conftest import features
-
     from dominantsets.solvers import Monitor, Problem, solve_problem
 
     S = as_similarity(features(200), "rbf", gamma=0.02)

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import random_similarity
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import random_similarity
 from dominantsets import solve
 from dominantsets.theory import gap_bound, log_gap_bound
 
@@ -46,12 +46,8 @@ def test_the_smallest_gap_stays_below_its_bound(algorithm, n, seed, shift, start
 def test_bounds_by_hand():
     common = {"a_max": 1.0, "a_min": 0.5, "gain": 0.4}
     assert gap_bound("fw", t=10, **common) == pytest.approx(2 * math.sqrt(1.5 * 0.4 / 10))
-    assert gap_bound("away", t=10, support0=3, **common) == pytest.approx(
-        2 * math.sqrt(2 * 1.5 * 0.4 / 8)
-    )
-    assert gap_bound("pairwise", t=10, n=4, **common) == pytest.approx(
-        2 * math.sqrt(6 * 24 * 0.4 / 10)
-    )
+    assert gap_bound("away", t=10, support0=3, **common) == pytest.approx(2 * math.sqrt(2 * 1.5 * 0.4 / 8))
+    assert gap_bound("pairwise", t=10, n=4, **common) == pytest.approx(2 * math.sqrt(6 * 24 * 0.4 / 10))
 
 
 def test_away_steps_have_no_bound_until_the_support_can_have_shrunk():

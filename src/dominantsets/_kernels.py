@@ -30,12 +30,12 @@ _FASTMATH = {"nnan", "nsz", "contract"}
 FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.first_order.RULES
 TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the values of Step
 PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
-I, J, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters
+TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
 BLOCK = 256  # objects whose largest and smallest r are kept as one number
 STRIDE = 32  # objects looked at together when the place of such a number is sought
 
 
-def compiled(function: _F, fastmath: bool | set[str] = _FASTMATH) -> _F:  # noqa: B006 (read only)
+def compiled(function: _F, fastmath: bool | set[str] = _FASTMATH) -> _F:
     """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
@@ -170,7 +170,7 @@ def _look(walk: Walk, with_minimum: bool) -> None:
         if walk.block_max[b] > top:
             top, top_block = walk.block_max[b], b
     s = top_block * BLOCK
-    walk.counters[I] = s + _top(walk.r[s : min(n, s + BLOCK)], top)
+    walk.counters[TOP] = s + _top(walk.r[s : min(n, s + BLOCK)], top)
     if not with_minimum:
         return
     bottom, bottom_block = np.inf, 0
@@ -179,7 +179,7 @@ def _look(walk: Walk, with_minimum: bool) -> None:
             bottom, bottom_block = walk.block_min[b], b
     s = bottom_block * BLOCK
     e = min(n, s + BLOCK)
-    walk.counters[J] = s + _bottom(walk.r[s:e], walk.fence[s:e], bottom)
+    walk.counters[LOW] = s + _bottom(walk.r[s:e], walk.fence[s:e], bottom)
 
 
 @compiled
@@ -199,9 +199,7 @@ def survey(walk: Walk) -> None:
 
 
 @compiled
-def _advance_one(
-    walk: Walk, c: float, p: float, a: NDArray[np.float64], with_minimum: bool
-) -> None:
+def _advance_one(walk: Walk, c: float, p: float, a: NDArray[np.float64], with_minimum: bool) -> None:
     """r <- c r + p a for one column, noting the extremes of every block on the way."""
     n = walk.r.size
     for b in range(walk.block_max.size):
@@ -303,8 +301,8 @@ def ascend(
     done = 0
     code = PAUSED
     while done < budget:
-        i = walk.counters[I]
-        j = i if rule == FW else walk.counters[J]
+        i = walk.counters[TOP]
+        j = i if rule == FW else walk.counters[LOW]
         f, scale = walk.numbers[0], walk.numbers[1]
         r_i, r_j = walk.r[i], walk.r[j]
         gap = r_i - f
@@ -355,7 +353,7 @@ def ascend(
             walk.r[i] -= p * (alpha + np.float64(columns[slot[i], i])) / c
         if q > 0.0:
             stamp[slot[j]] = now
-            _move(walk, j, 0.0 if kind == DROP or kind == SWAP else c * x_j - q)
+            _move(walk, j, 0.0 if kind in (DROP, SWAP) else c * x_j - q)
             walk.r[j] += q * (alpha + np.float64(columns[slot[j], j])) / c
         if rule == PAIRWISE:
             _advance_two(walk, p, columns[slot[i]], columns[slot[j]])
@@ -369,9 +367,7 @@ def ascend(
 
 
 @compiled
-def replicate(
-    x: NDArray[np.float64], r: NDArray[np.float64], f: float, lift: float
-) -> tuple[int, float]:
+def replicate(x: NDArray[np.float64], r: NDArray[np.float64], f: float, lift: float) -> tuple[int, float]:
     """One step x_i <- x_i (r_i + lift) / (f + lift) in place: (support before, squared movement).
 
     ``lift`` is the shift where it is positive (the off-diagonal form), else 0. Weights that underflow

@@ -12,9 +12,7 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import DominantSet
 
 
-def assign_by_average(
-    similarity: Similarity, clusters: Sequence[DominantSet], labels: Ints
-) -> Ints:
+def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], labels: Ints) -> Ints:
     r"""The paper's post-assignment of objects labelled -1.
 
     Object j joins the cluster :math:`\arg\max_\ell |C_\ell|^{-1} \sum_{p \in C_\ell} a_{jp}`, ties to
@@ -32,9 +30,7 @@ def assign_by_average(
     return labels
 
 
-def predict_by_payoff(
-    similarity: Similarity, clusters: Sequence[DominantSet], new: Any
-) -> Ints:
+def predict_by_payoff(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
     r"""The first cluster found that a new object would gain by joining, or -1.
 
     Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`. By the KKT conditions an
@@ -48,9 +44,7 @@ def predict_by_payoff(
     return labels
 
 
-def predict_by_average(
-    similarity: Similarity, clusters: Sequence[DominantSet], new: Any
-) -> Ints:
+def predict_by_average(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
     """The cluster with the highest average similarity to a new object."""
     if not len(clusters):
         return np.full(new.shape[0], -1, dtype=np.int64)

@@ -194,9 +194,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         monitor = Monitor(self.max_time, self.callback)
         degrees = similarity.degrees(check_random_state(self.random_state))
         self.similarity_ = similarity
-        self.shift_ = (
-            automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
-        )
+        self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
         peeling = Peeling(
             similarity,
             self.n_clusters,
@@ -240,9 +238,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, **self._accepted())
         if isinstance(self.affinity, Similarity):
             if X.shape[0] != self.affinity.n:
-                raise ValueError(
-                    f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects."
-                )
+                raise ValueError(f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects.")
             return self.affinity
         return as_similarity(X, self.affinity, **(self.affinity_params or {}))
 

@@ -87,7 +87,5 @@ def gap_bound(
     >>> gap_bound("fw", a_max=1.0, a_min=0.0, gain=0.5, t=100)
     0.2
     """
-    log_bound = log_gap_bound(
-        algorithm, a_max=a_max, a_min=a_min, gain=gain, t=t, support0=support0, n=n
-    )
+    log_bound = log_gap_bound(algorithm, a_max=a_max, a_min=a_min, gain=gain, t=t, support0=support0, n=n)
     return math.exp(log_bound) if log_bound < 709.0 else math.inf

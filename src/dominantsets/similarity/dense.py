@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dominantsets import _kernels
@@ -59,13 +60,12 @@ class Dense(Similarity):
         return off_diagonal(piece, np.asarray(rows), np.asarray(cols))
 
     def cross(self, new: Any, cols: Ints) -> Floats:
-        if hasattr(new, "toarray"):
-            new = new[:, cols].toarray()
-            return np.asarray(new, dtype=np.float64)
-        return np.asarray(new, dtype=np.float64)[:, cols]
+        chosen = new[:, np.asarray(cols)]
+        chosen = chosen.toarray() if sp.issparse(chosen) else chosen
+        return np.array(chosen, dtype=np.float64)
 
     def column(self, i: int) -> Floats:
-        column = self._A[i].astype(np.float64)
+        column: Floats = self._A[i].astype(np.float64)
         column[i] = 0.0
         return column
 

@@ -199,10 +199,10 @@ def _only_dense(X: Any, affinity: str) -> Any:
 
 
 def _positive(gamma: Any) -> float:
-    gamma = real("gamma", gamma)
-    if gamma <= 0:
+    value = real("gamma", gamma)
+    if value <= 0:
         raise ValueError(f"gamma must be positive, got {gamma!r}.")
-    return gamma
+    return value
 
 
 def _median_rule(kernel: Kernel, metric: str) -> float:

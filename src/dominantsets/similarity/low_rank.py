@@ -30,9 +30,7 @@ class LowRank(Similarity):
     array([0., 1., 2.])
     """
 
-    def __init__(
-        self, rows: Rows, factor: float, bias: Floats | None, offset: float, kind: str
-    ) -> None:
+    def __init__(self, rows: Rows, factor: float, bias: Floats | None, offset: float, kind: str) -> None:
         self.n = rows.n
         self.rows = rows
         self.factor = factor
@@ -130,7 +128,7 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
         return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
     M = real("offset", offset, at_least=0.0)
     largest = float(norms.max()) if power == 2 else float(np.sqrt(norms.max()))
-    if M < largest:
+    if largest > M:
         raise ValueError(
             f"offset={M:g} is below {largest:g}, a distance that occurs from the mean, so that "
             "similarities would be negative; use offset='bound'."

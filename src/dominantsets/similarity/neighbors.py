@@ -47,4 +47,4 @@ class Neighbors(Graph):
         cols = np.asarray(cols)
         neighbors = self._search.kneighbors_graph(new)[:, cols].toarray()
         distances = pairwise_distances(new, self._search._fit_X[cols])
-        return 0.5 * (neighbors + (distances <= self._reach[cols]))
+        return np.asarray(0.5 * (neighbors + (distances <= self._reach[cols])))

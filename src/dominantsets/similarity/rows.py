@@ -88,7 +88,7 @@ class Rows:
         if not (self.sparse and other.sparse):
             return np.asarray(self.take(rows) @ other.take(cols).T)
         P, Q = self._X[rows].astype(np.float64), other._X[cols].astype(np.float64)
-        out = (P @ Q.T).toarray()
+        out: Floats = (P @ Q.T).toarray()
         if self._pending is not None and other._pending is not None:
             mu = self._pending
             out += mu @ mu - (P @ mu)[:, None] - (Q @ mu)[None, :]
@@ -119,5 +119,5 @@ class Rows:
 def mean_row(X: Any) -> Floats:
     """The mean of the rows in float64, without a float64 copy of X."""
     if sp.issparse(X):
-        return np.asarray(X.T @ np.ones(X.shape[0])) / X.shape[0]
+        return np.asarray(X.T @ np.ones(X.shape[0]) / X.shape[0])
     return np.asarray(X.mean(axis=0, dtype=np.float64))

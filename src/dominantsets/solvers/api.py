@@ -92,9 +92,7 @@ def solve(
     )
 
 
-def check_options(
-    algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time: Any
-) -> None:
+def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time: Any) -> None:
     """Refuse what no solver can use, before any long work."""
     one_of("algorithm", algorithm, ALGORITHMS)
     real("shift", shift)

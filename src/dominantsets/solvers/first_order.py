@@ -94,32 +94,30 @@ class _Ascent:
     @property
     def unit(self) -> float:
         """The size of the numbers that f and r are sums and differences of."""
-        top = abs(float(self.walk.r[self.walk.counters[_kernels.I]]))
+        top = abs(float(self.walk.r[self.walk.counters[_kernels.TOP]]))
         return max(top, abs(self.f), abs(self.problem.shift))
 
     @property
     def gap(self) -> float:
-        return float(self.walk.r[self.walk.counters[_kernels.I]]) - self.f
+        return float(self.walk.r[self.walk.counters[_kernels.TOP]]) - self.f
 
     def until(self, max_iter: int, monitor: Monitor) -> Status:
         shift, columns = self.problem.shift, self.problem.columns
         while True:
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
-            budget = min(
-                monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh
-            )
+            budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
             record = self._room(budget)
             code, steps = _kernels.ascend(
                 self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
                 self.n_iter, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
-                self._records.append(_kernels.Record(*(a[:steps].copy() for a in record)))
+                self._records.append(_kernels.Record._make(a[:steps].copy() for a in record))
             self.n_iter += steps
             self.since_refresh += steps
             if code == _kernels.WANT_COLUMN:
-                i, j, wanted = self.walk.counters[[_kernels.I, _kernels.J, _kernels.WANTED]]
+                i, j, wanted = self.walk.counters[[_kernels.TOP, _kernels.LOW, _kernels.WANTED]]
                 columns.load(int(wanted), keep=int(j if wanted == i else i), clock=self.n_iter)
                 if not monitor.out_of_time():
                     continue
@@ -138,7 +136,7 @@ class _Ascent:
         self.refresh()
         f, gap, unit = self.f, self.gap, self.unit
         same = self.rule != _kernels.FW and (
-            self.walk.counters[_kernels.I] == self.walk.counters[_kernels.J]
+            self.walk.counters[_kernels.TOP] == self.walk.counters[_kernels.LOW]
         )
         if gap <= self.tol * scale_of(f, self.problem.shift) or gap <= 0.0:
             return Status.CONVERGED

@@ -82,7 +82,7 @@ class DominantSet:
     strict : bool or None
         Whether the second-order conditions prove a strict local maximum (the Hessian is negative
         definite on the face, and the margin is positive). None: not tested, because the support is
-        large or the gap is not small.
+        large or x is not yet nearly stationary.
     n_iter : int
         Iterations made.
     status : Status

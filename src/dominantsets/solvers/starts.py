@@ -29,11 +29,12 @@ def starting_point(problem: Problem, start: Any) -> Floats:
             x[problem.alive] = 1.0 / problem.n_alive
         return x
     if isinstance(start, numbers.Integral) and not isinstance(start, bool):
-        if not 0 <= start < problem.n:
-            raise ValueError(f"start={start} is not an object of 0 to {problem.n - 1}.")
-        if not problem.alive[start]:
-            raise ValueError(f"start={start} is an object that has been removed.")
-        x[start] = 1.0
+        i = int(start)
+        if not 0 <= i < problem.n:
+            raise ValueError(f"start={i} is not an object of 0 to {problem.n - 1}.")
+        if not problem.alive[i]:
+            raise ValueError(f"start={i} is an object that has been removed.")
+        x[i] = 1.0
         return x
     try:
         weights = np.asarray(start, dtype=np.float64)

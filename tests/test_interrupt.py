@@ -1,0 +1,125 @@
+"""Ctrl-C, the clock and the callback are seen between chunks, and work is not lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from conftest import features, random_similarity
+from dominantsets import DominantSets, End, Status, as_similarity, solve
+
+ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9}
+
+
+def certified(A: np.ndarray, cluster) -> None:
+    x = np.zeros(len(A))
+    x[cluster.members] = cluster.weights
+    assert cluster.weights.sum() == pytest.approx(1.0)
+    assert cluster.value == pytest.approx(x @ A @ x, rel=1e-10)
+    assert cluster.gap == pytest.approx((A @ x).max() - x @ A @ x, rel=1e-6)
+
+
+def press_ctrl_c(progress) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("algorithm", ["fw", "replicator"])
+def test_ctrl_c_returns_what_has_been_reached(algorithm):
+    A = random_similarity(500, seed=0)
+    start = "barycenter" if algorithm == "replicator" else "vertex"
+    options = {**ENDLESS, "algorithm": algorithm, "start": start}
+    cluster = solve(A, callback=press_ctrl_c, **options)
+    assert cluster.status is Status.INTERRUPTED
+    assert cluster.n_iter > 0
+    certified(A, cluster)
+
+
+def test_ctrl_c_while_columns_are_computed():
+    X = features(400)
+    S = as_similarity(X, "laplacian", gamma=0.1)
+    cluster = solve(S, callback=press_ctrl_c, **ENDLESS)
+    assert cluster.status is Status.INTERRUPTED
+    certified(S.toarray(), cluster)
+
+
+def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
+    def in_the_second(progress):
+        if progress.n_clusters == 1:
+            press_ctrl_c(progress)
+
+    X = features(300)
+    model = DominantSets(4, algorithm="fw", tol=0.0, max_iter=40_000, callback=in_the_second)
+    with pytest.warns(UserWarning, match="interrupted.*2 clusters were found"):
+        model.fit(X)
+    assert model.end_ is End.INTERRUPTED
+    assert model.n_clusters_ == 2
+    assert model.clusters_[1].status is Status.INTERRUPTED
+    assert set(model.labels_) == {-1, 0, 1}
+
+
+def test_a_time_limit_returns_what_has_been_reached():
+    A = random_similarity(500, seed=0)
+    for options in (ENDLESS, {**ENDLESS, "algorithm": "replicator", "start": "barycenter"}):
+        cluster = solve(A, max_time=0.2, **options)
+        assert cluster.status is Status.TIME_LIMIT
+        certified(A, cluster)
+
+
+def test_the_callback_is_called_between_chunks_and_stops_the_run():
+    calls = []
+
+    def third_time(progress):
+        calls.append(progress.n_iter)
+        return len(calls) == 3
+
+    A = random_similarity(500, seed=0)
+    cluster = solve(A, callback=third_time, **ENDLESS)
+    assert cluster.status is Status.STOPPED
+    assert len(calls) == 3
+    assert 0 < calls[0] < calls[1] < calls[2] == cluster.n_iter
+    certified(A, cluster)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from dominantsets import solve
+A = np.random.default_rng(0).random((1500, 1500)); A = A + A.T; np.fill_diagonal(A, 0)
+said = []
+def say(progress):
+    if not said:
+        said.append(print("started", flush=True))
+cluster = solve(A, algorithm="fw", tol=0.0, max_iter=10**12, callback=say)
+print(cluster.status.value, abs(cluster.weights.sum() - 1) < 1e-9, cluster.gap > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
+def test_a_real_sigint_returns_a_partial_result():
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "started"
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=5)
+    finally:
+        process.kill()
+    assert out.split() == ["interrupted", "True", "True"], error
+
+
+def test_nothing_is_lost_when_the_callback_raises():
+    """An error in the user's function is the user's to see."""
+
+    def broken(progress):
+        raise ZeroDivisionError("mine")
+
+    with warnings.catch_warnings(), pytest.raises(ZeroDivisionError, match="mine"):
+        solve(random_similarity(300, seed=0), callback=broken, **ENDLESS)
