@@ -192,15 +192,27 @@ def peel(
         Largest number of clusters. Without it peeling goes on until nothing coherent is left: until
         a cluster is a single object, or its ``threshold`` f is below m + (p - m) / 4, with m the mean
         similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
-    shift, algorithm, start, tol, max_iter, trace, callback
-        As in :func:`solve`. A start that is an object or weights holds for the first cluster; the
-        later ones start at their vertex.
+    shift : float, default=0.0
+        The resolution, as in :func:`solve`.
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
+        The solver, as in :func:`solve`.
+    start : {"vertex", "barycenter"}, int or array, default="vertex"
+        As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
+        their vertex.
+    tol : float, default=1e-10
+        Relative gap at which a cluster counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a cluster.
     max_time : float, optional
         Seconds for all clusters together.
     cutoff : float, default=2e-12
         The paper's :math:`\delta`: members have a weight above it.
     min_cluster_size : int, default=1
         Peeling ends before a cluster with fewer members.
+    trace : bool, default=False
+        Whether to record every iteration.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
 
     Returns
     -------

@@ -84,7 +84,7 @@ def gap_bound(
     Examples
     --------
     >>> from dominantsets.theory import gap_bound
-    >>> gap_bound("fw", a_max=1.0, a_min=0.0, gain=0.5, t=100)
+    >>> round(gap_bound("fw", a_max=1.0, a_min=0.0, gain=0.5, t=100), 12)
     0.2
     """
     log_bound = log_gap_bound(algorithm, a_max=a_max, a_min=a_min, gain=gain, t=t, support0=support0, n=n)
