@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/shift.py``; it prints a table and writes results/shift.json.
 
-Four families of generated data, n = 10³, 10⁴, 10⁵, the true number of clusters given; printed are the
+Five families of generated data, n = 10³, 10⁴, 10⁵, the true number of clusters given; printed are the
 ARI of the objects in clusters and, in brackets, their share. Large supports are slow for the
 first-order solvers, so the table is made with a short plain-NumPy fixed-point iteration that fits
 low-rank similarities (linearise the convex part, project onto the simplex); at n = 10³ its labels

@@ -90,6 +90,11 @@ def formula(kind: str, X: np.ndarray) -> np.ndarray:
         near = np.zeros((n, n))
         np.put_along_axis(near, np.argsort(D2, axis=1)[:, :7], 1.0, axis=1)
         A = (near + near.T) / 2
+    elif kind == "path":
+        P = np.sqrt(D2)
+        for k in range(n):
+            P = np.minimum(P, np.maximum.outer(P[:, k], P[k]))
+        A = P.max() - P
     elif kind in ("dense", "memmap", "fortran", "graph"):
         A = np.maximum(np.exp(-0.2 * D2) - 0.01, 0.0)
     else:
@@ -100,7 +105,7 @@ def formula(kind: str, X: np.ndarray) -> np.ndarray:
 
 KINDS = (
     "dense", "fortran", "memmap", "graph", "sqeuclidean", "cosine", "linear", "rbf", "laplacian",
-    "euclidean", "callable", "numbers", "nearest_neighbors", "sparse-sqeuclidean", "sparse-cosine",
+    "euclidean", "callable", "numbers", "nearest_neighbors", "path", "sparse-sqeuclidean", "sparse-cosine",
     "sparse-linear", "sparse-rbf",
 )  # fmt: skip
 

@@ -116,7 +116,7 @@ def test_offset_is_the_bound_of_the_design_and_exact_on_request():
     assert as_similarity(X, "euclidean").offset == pytest.approx(np.sqrt(bound))
     assert as_similarity(X, "euclidean", offset="exact").offset == pytest.approx(np.sqrt(D2.max()))
     assert as_similarity(X, "sqeuclidean", offset=bound + 1).offset == bound + 1
-    with pytest.raises(ValueError, match="would be negative"):
+    with pytest.raises(ValueError, match="could be negative"):
         as_similarity(X, "sqeuclidean", offset=0.1)
 
 

@@ -359,8 +359,8 @@ def test_starts():
         (-1, "not an object"),
         ("vortex", "Did you mean 'vertex'"),
         (np.ones(8), "one for each of 9 objects"),
-        (np.zeros(9), "positive weight"),
-        (-np.ones(9), "finite and not negative"),
+        (np.zeros(9), "not all 0"),
+        (-np.ones(9), "finite, not negative"),
         (object(), "neither"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -3,7 +3,17 @@
 from dominantsets.estimator import DominantSets
 from dominantsets.peeling import End, Peeling, peel
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.solvers import DominantSet, Progress, Status, Step, Trace, solve
+from dominantsets.solvers import (
+    DominantSet,
+    PathSpectrum,
+    Progress,
+    Status,
+    Step,
+    Trace,
+    path_clusters,
+    path_spectrum,
+    solve,
+)
 
 __version__ = "0.1.0"
 
@@ -11,6 +21,7 @@ __all__ = [
     "DominantSet",
     "DominantSets",
     "End",
+    "PathSpectrum",
     "Peeling",
     "Progress",
     "Similarity",
@@ -18,6 +29,8 @@ __all__ = [
     "Step",
     "Trace",
     "as_similarity",
+    "path_clusters",
+    "path_spectrum",
     "peel",
     "solve",
 ]

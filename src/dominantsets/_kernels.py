@@ -428,16 +428,13 @@ def add_sparse_rows(
 
 
 @_exact
-def inspect_square(
-    A: NDArray[np.float64],
-) -> tuple[int, float, int, int, float, int, int, float]:
+def inspect_square(A: NDArray[np.float64], tile: int) -> tuple[int, float, int, int, float, int, int, float]:
     """What a dense similarity must not have, in one sweep by tiles; the diagonal is left out.
 
     Returns the count of pairs that are not finite, the smallest entry and its place, the largest
     difference of a_ij and a_ji with its place, and the largest entry.
     """
     n = A.shape[0]
-    tile = 64
     bad = 0
     least, least_i, least_j = np.inf, 0, 0
     apart, apart_i, apart_j = 0.0, 0, 0

@@ -11,6 +11,8 @@ from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import DominantSet
 
+ROUNDING = 1e-6  # how far members' payoffs may lie below f where the gap is small
+
 
 def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], labels: Ints) -> Ints:
     r"""The paper's post-assignment of objects labelled -1.
@@ -33,14 +35,18 @@ def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], l
 def predict_by_payoff(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
     r"""The first cluster found that a new object would gain by joining, or -1.
 
-    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`. By the KKT conditions an
-    object of the training data outside every cluster passes no test, and a member of a cluster none
-    of the clusters found before its own, so that copies of training objects get their labels.
+    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`, up to rounding. By the KKT
+    conditions an object of the training data outside every cluster passes no test, and a member of a
+    cluster none of the clusters found before its own, so that training objects get their labels.
     """
     labels = np.full(new.shape[0], -1, dtype=np.int64)
     for k, cluster in enumerate(clusters):
         payoff = similarity.payoff(new, cluster.members, cluster.weights)
-        labels[(labels < 0) & (payoff > cluster.threshold)] = k
+        # Members themselves (with a shift of 0) have just the payoff f, give or take the gap; no
+        # outsider of the training data comes nearer than the margin.
+        unit = max(cluster.value, cluster.threshold, 0.0)
+        slack = min(0.5 * max(cluster.margin, 0.0), ROUNDING * unit)
+        labels[(labels < 0) & (payoff > cluster.threshold - slack)] = k
     return labels
 
 

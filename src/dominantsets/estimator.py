@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import warnings
+import sys
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dominantsets._checks import one_of, real
+from dominantsets._checks import one_of, real, warn
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
 from dominantsets.peeling import End, Peeling, check_peeling
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options
+from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
         proportion to n so that clusters keep their extent as more objects are drawn from one
         distribution; for a graph, 0.9 of its mean degree.
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "exact"}, default="auto"
         The solver, see :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         Where the solver starts, see :func:`solve`.
@@ -78,7 +79,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
     verbose : int, default=0
-        1 logs a line for each cluster.
+        1 logs a line for each cluster (on stderr where logging is not set up).
 
     Attributes
     ----------
@@ -163,11 +164,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if state.get("callback") is not None:
-            warnings.warn(
-                "the callback of DominantSets is not pickled; set it again after loading.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("the callback of DominantSets is not pickled; set it again after loading.")
             state["callback"] = None
         return state
 
@@ -189,8 +186,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         similarity = self._similarity(X)
         check_peeling(similarity.n, self.n_clusters, self.cutoff, self.min_cluster_size)
+        check_start(self.start, self.algorithm, similarity.n)
         if similarity.n == 1:
-            warnings.warn("one object is one cluster of one.", UserWarning, stacklevel=2)
+            warn("one object is one cluster of one.")
         monitor = Monitor(self.max_time, self.callback)
         degrees = similarity.degrees(check_random_state(self.random_state))
         self.similarity_ = similarity
@@ -229,9 +227,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _similarity(self, X: Any) -> Similarity:
         if isinstance(X, Similarity):
-            self.n_features_in_ = X.n
+            self.n_features_in_ = X.n_features
             return X
-        if isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64):
+        if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype in (np.float32, np.float64):
             # scikit-learn's checks read all of it
             self.n_features_in_ = X.shape[1]
         else:
@@ -256,7 +254,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             for cluster in peeling:
                 clusters.append(cluster)
                 if self.verbose:
-                    _log.info("cluster %d: %r", len(clusters), cluster)
+                    _say(f"cluster {len(clusters)}: {cluster!r}")
         except KeyboardInterrupt:  # outside a solve, which returns on its own
             peeling.end = End.INTERRUPTED
         return clusters
@@ -276,29 +274,27 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
-            warnings.warn(
+            warn(
                 f"fitting ended early ({self.end_.value}): {self.n_clusters_} clusters were found, "
                 "the last of which may be incomplete.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             return
         loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
         loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
         if loose:
             worst = max(c.relative_gap for c in loose)
-            warnings.warn(
+            warn(
                 f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
                 f"{worst:.1g}); raise max_iter={self.max_iter} or use algorithm='pairwise'.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-        if self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
-            warnings.warn(
+        if self.n_clusters_ == 0:
+            warn("no cluster was found: no two objects have a positive similarity.")
+        elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
+            warn(
                 f"{self.n_clusters_} of {self.n_clusters} clusters were found; peeling ended because "
-                f"of {self.end_.value if self.end_ else 'nothing'}.",
-                UserWarning,
-                stacklevel=3,
+                f"of {self.end_.value if self.end_ else 'nothing'}."
             )
 
     def predict(self, X: Any) -> Ints:
@@ -325,6 +321,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             X = sp.csr_array(X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
+
+
+def _say(line: str) -> None:
+    """Log a line, on stderr where the user has not set logging up."""
+    if _log.hasHandlers():
+        _log.info(line)
+    else:
+        sys.stderr.write(f"{line}\n")
 
 
 def automatic_shift(similarity: Similarity, degrees: Floats) -> float:

@@ -15,6 +15,7 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_problem
 from dominantsets.solvers.api import check_options
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
 
@@ -82,6 +83,7 @@ class Peeling(Iterator[DominantSet]):
         self._wanted = n_clusters
         self._problem = Problem(similarity, shift, degrees)
         self._start = start
+        self._later = "barycenter" if algorithm == "replicator" else "vertex"
         self._cutoff = cutoff
         self._min_size = min_cluster_size
         self._monitor = monitor
@@ -105,7 +107,7 @@ class Peeling(Iterator[DominantSet]):
             raise StopIteration
         problem, monitor = self._problem, self._monitor
         monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        start = self._start if self.n_clusters == 0 or isinstance(self._start, str) else "vertex"
+        start = self._start if self.n_clusters == 0 or isinstance(self._start, str) else self._later
         found = solve_problem(problem, start=start, monitor=monitor, **self._options)
         found = self._cut(found)
         self.end = _HALTS.get(found.status) or self._unwanted(found)
@@ -113,7 +115,7 @@ class Peeling(Iterator[DominantSet]):
             raise StopIteration
         self.labels[found.members] = self.n_clusters
         self.n_clusters += 1
-        _log.info("cluster %d: %r, %d left", self.n_clusters, found, problem.n_alive - len(found))
+        _log.debug("cluster %d: %r, %d left", self.n_clusters, found, problem.n_alive - len(found))
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
@@ -128,9 +130,11 @@ class Peeling(Iterator[DominantSet]):
             return End.TIME_LIMIT
         if problem.n == 1:  # a single object is a cluster of one, although it has no similarity
             return None
+        if problem.n_alive == 1:
+            return End.NO_SIMILARITY
         if float(problem.degrees.max()) <= RESIDUE * self._largest_degree:
             problem.recount()
-            if float(problem.degrees.max()) <= 0.0:
+            if float(problem.degrees.max()) <= problem.similarity.rounding * problem.n_alive:
                 return End.NO_SIMILARITY
         return None
 
@@ -194,11 +198,11 @@ def peel(
         similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
     shift : float, default=0.0
         The resolution, as in :func:`solve`.
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "exact"}, default="auto"
         The solver, as in :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
-        their vertex.
+        their vertex (replicator dynamics: at their barycenter).
     tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000
@@ -236,6 +240,7 @@ def peel(
     check_options(algorithm, shift, tol, max_iter, max_time)
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
+    check_start(start, algorithm, similarity.n)
     return Peeling(
         similarity,
         n_clusters,

@@ -41,18 +41,24 @@ class Similarity(ABC):
     ----------
     n : int
         Number of objects.
+    n_features : int
+        Columns of what describes a new object: features, or similarities to the n objects.
     offset : float or None
         The constant that this kind adds to make similarities nonnegative (the M of M - D²).
     peak : float or None
         The similarity of an object to a copy of itself (the mean over the objects, where it differs);
         the largest similarity where only a matrix is given; None for a graph, which has no such level.
+    components : ndarray of int or None
+        The component of each object where objects of different ones must not be put together.
     degrees_error : float
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
     """
 
     n: int
+    n_features: int
     offset: float | None = None
     peak: float | None = None
+    components: Ints | None = None
     degrees_error: float = 0.0
 
     @abstractmethod
@@ -62,6 +68,11 @@ class Similarity(ABC):
     @abstractmethod
     def cross(self, new: Any, cols: Ints) -> Floats:
         """Similarities of new objects to the objects ``cols``, as a new array."""
+
+    @property
+    def rounding(self) -> float:
+        """What may be left of a similarity of 0: nothing, unless it is a difference from an offset."""
+        return 0.0 if self.offset is None or self.peak is None else 1e-13 * self.peak
 
     @property
     def stored(self) -> NDArray[Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dominantsets import _kernels
-from dominantsets._checks import require_memory
+from dominantsets._checks import require_memory, warn
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
-MEMMAP_SAMPLE = 256  # rows and columns of a memmap that are checked, instead of reading all of it
+# Side of the tiles in which a_ij is compared with a_ji: of the cache, and of a page of a file.
+TILE, TILE_ON_DISK = 64, 512
 
 
 class Dense(Similarity):
@@ -35,20 +35,18 @@ class Dense(Similarity):
 
     def __init__(self, A: NDArray[Any]) -> None:
         _check_shape(A)
-        from_disk = isinstance(A, np.memmap)
+        tile = TILE_ON_DISK if isinstance(A, np.memmap) else TILE
         self._A = _laid_out(A)
-        self.n = self._A.shape[0]
-        self.peak = _checked_largest(self._A, from_disk)
+        self.n = self.n_features = self._A.shape[0]
+        self.peak = _checked_largest(self._A, tile)
         self._diagonal = np.asarray(self._A.diagonal(), dtype=np.float64)
         if not np.isfinite(self._diagonal).all():
             raise ValueError("the similarity has NaN or infinite entries on its diagonal.")
         n_self = np.count_nonzero(self._diagonal)
         if n_self:
-            warnings.warn(
+            warn(
                 f"{n_self} of {self.n} diagonal entries of the similarity are not zero; "
-                "they are taken as zero (an object is not its own neighbour).",
-                UserWarning,
-                stacklevel=4,
+                "they are taken as zero (an object is not its own neighbour)."
             )
 
     @property
@@ -88,6 +86,23 @@ class Dense(Similarity):
         return off_diagonal(self._A.astype(np.float64), every, every)
 
 
+def checked_distances(D: Any) -> Any:
+    """A dense matrix of distances in the layout of the kernels, refused where it is not one."""
+    D = np.asarray(D)
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or D.shape[0] == 0:
+        raise ValueError(f"a matrix of distances must be square and not empty, got shape {D.shape}.")
+    D = _laid_out(D)
+    bad, least, _, _, apart, k, m, most = _kernels.inspect_square(D, TILE)
+    if bad or least < 0:
+        raise ValueError("the matrix of distances has NaN, infinite or negative entries.")
+    if apart > SYMMETRY_TOLERANCE[D.dtype] * most:
+        raise ValueError(
+            f"the matrix of distances is not symmetric: entries ({k}, {m}) and ({m}, {k}) differ by "
+            f"{apart:.6g}."
+        )
+    return D
+
+
 def _check_shape(A: NDArray[Any]) -> None:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(
@@ -121,16 +136,9 @@ def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _checked_largest(A: NDArray[Any], from_disk: bool) -> float:
+def _checked_largest(A: NDArray[Any], tile: int) -> float:
     """Refuse what is not a similarity; the largest entry otherwise."""
-    n = A.shape[0]
-    if from_disk and n > MEMMAP_SAMPLE:
-        picked = np.random.RandomState(0).choice(n, MEMMAP_SAMPLE, replace=False)
-        piece = np.ascontiguousarray(A[np.ix_(picked, picked)])
-        piece.flags.writeable = False
-    else:
-        picked, piece = np.arange(n), A
-    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(piece)
+    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(A, tile)
     if bad:
         raise ValueError(
             f"the similarity has NaN or infinite entries ({bad} pairs of objects); "
@@ -138,17 +146,17 @@ def _checked_largest(A: NDArray[Any], from_disk: bool) -> float:
         )
     if least < 0:
         raise ValueError(
-            f"the similarity has negative entries, such as {least:.6g} at ({picked[i]}, {picked[j]}); "
+            f"the similarity has negative entries, such as {least:.6g} at ({i}, {j}); "
             "add a constant to the off-diagonal entries, or pass a distance D as max(D) - D."
         )
     tolerance = SYMMETRY_TOLERANCE[A.dtype]
     if apart > tolerance * most:
         raise ValueError(
-            f"the similarity is not symmetric: entries ({picked[k]}, {picked[m]}) and "
-            f"({picked[m]}, {picked[k]}) differ by {apart:.6g}, more than the allowed "
+            f"the similarity is not symmetric: entries ({k}, {m}) and "
+            f"({m}, {k}) differ by {apart:.6g}, more than the allowed "
             f"{tolerance * most:.6g} ({tolerance:g} of the largest entry); symmetrise it with "
             "(A + A.T) / 2."
         )
-    if not from_disk and n > 1 and most == 0:
+    if A.shape[0] > 1 and most == 0:
         raise ValueError("all similarities are zero, so there is nothing to cluster.")
     return most

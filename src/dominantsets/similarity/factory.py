@@ -17,6 +17,7 @@ from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
 from dominantsets.similarity.neighbors import Neighbors
+from dominantsets.similarity.path import Path
 
 FEATURES: dict[str, Callable[..., Similarity]] = {
     "sqeuclidean": sqeuclidean,
@@ -26,8 +27,10 @@ FEATURES: dict[str, Callable[..., Similarity]] = {
     "laplacian": Laplacian,
     "euclidean": Euclidean,
     "nearest_neighbors": Neighbors,
+    "path": Path,
 }
 AFFINITIES = (*FEATURES, "precomputed")
+LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 
 
 def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Similarity:
@@ -41,12 +44,14 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
         objects may stand here instead of features.
     affinity : str or callable, default="precomputed"
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
-        ``"euclidean"`` (M - D), ``"nearest_neighbors"`` or ``"precomputed"``. A callable gets two
+        ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"`` or
+        ``"precomputed"``. A callable gets two
         arrays of feature rows (two arrays of object numbers where X is an int) and returns the
         array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
-        ``"exact"`` or a number) and linear; ``n_neighbors`` and ``n_jobs`` for nearest_neighbors.
+        ``"exact"`` or a number) and linear; ``n_neighbors`` and ``n_jobs`` for nearest_neighbors;
+        ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns
     -------
@@ -62,6 +67,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
     (2, 25.0, 0.0)
     """
     if isinstance(X, Similarity):
+        _check_params("of a similarity that is already made", params, known=[])
         return X
     if callable(affinity):
         _check_params("a callable", params, known=[])
@@ -104,6 +110,8 @@ def _features(X: Any) -> Any:
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"features of shape {X.shape} are empty: there is nothing to cluster.")
+    if np.iscomplexobj(X):
+        raise ValueError("the features are complex; features must be real numbers.")
     if X.dtype not in (np.float32, np.float64):
         try:
             X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
@@ -113,4 +121,10 @@ def _features(X: Any) -> Any:
     # The sum is finite unless an entry is not, or it overflows: only then look at every entry.
     if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
         raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
+            "point; divide the features by it."
+        )
     return X

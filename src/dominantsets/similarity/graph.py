@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dominantsets import _kernels
+from dominantsets._checks import warn
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
 
@@ -37,7 +37,7 @@ class Graph(Similarity):
         if A.shape[0] == 0:
             raise ValueError("a similarity of 0 objects has nothing to cluster.")
         self._A = _laid_out(sp.csr_array(A))
-        self.n = self._A.shape[0]
+        self.n = self.n_features = self._A.shape[0]
         _check_values(self._A)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
@@ -74,11 +74,9 @@ def _laid_out(A: Any) -> Any:
     diagonal = A.diagonal()
     n_self = np.count_nonzero(diagonal)
     if n_self:
-        warnings.warn(
+        warn(
             f"{n_self} of {A.shape[0]} diagonal entries of the graph are not zero; "
-            "they are taken as zero (an object is not its own neighbour).",
-            UserWarning,
-            stacklevel=5,
+            "they are taken as zero (an object is not its own neighbour)."
         )
         A = A - sp.dia_array((diagonal[None, :], [0]), shape=A.shape).tocsr()
         A.eliminate_zeros()

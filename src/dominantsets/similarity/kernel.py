@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from dominantsets._checks import real
+from dominantsets._checks import real, whole
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
 from dominantsets.similarity.low_rank import distance_offset
 from dominantsets.similarity.rows import Rows, mean_row
@@ -65,7 +65,8 @@ class Kernel(Similarity):
 class Rbf(Kernel):
     r"""Gaussian similarity :math:`\exp(-\gamma |x_i - x_j|^2)`.
 
-    ``gamma=None`` takes one over the median squared distance of a fixed sample of objects.
+    ``gamma=None`` takes one over the median squared distance of a sample of objects. Sparse features
+    stay sparse.
 
     Examples
     --------
@@ -78,18 +79,41 @@ class Rbf(Kernel):
 
     def __init__(self, X: Any, *, gamma: float | None = None) -> None:
         self.rows = Rows(X, center=mean_row(X))
-        self.n = self.rows.n
-        self.gamma = _median_rule(self, "sqeuclidean") if gamma is None else _positive(gamma)
+        self.n, self.n_features = self.rows.n, self.rows.d
+        self._norms = self.rows.square_norms()
         self.peak = 1.0
+        if gamma is None:
+            chosen = representatives(self.rows, MEDIAN_SAMPLE)
+            norms = self._norms[chosen]
+            squares = norms[:, None] + norms[None, :] - 2.0 * self.rows.gram(chosen, chosen)
+            self.gamma = _one_over_median(squares)
+        else:
+            self.gamma = _positive(gamma)
+
+    def _map(self, products: Floats, p: Floats, q: Floats) -> Floats:
+        """From inner products and squared lengths to similarities, in place."""
+        products *= -2.0
+        products += p[:, None]
+        products += q[None, :]
+        np.maximum(products, 0.0, out=products)
+        products *= -self.gamma
+        return np.exp(products, out=products)
+
+    def block(self, rows: Ints, cols: Ints) -> Floats:
+        rows, cols = np.asarray(rows), np.asarray(cols)
+        out = np.empty((rows.size, cols.size))
+        for part in spans(rows.size, 8 * (cols.size + (0 if self.rows.sparse else 2 * self.rows.d))):
+            products = self.rows.gram(rows[part], cols)
+            out[part] = self._map(products, self._norms[rows[part]], self._norms[cols])
+        return off_diagonal(out, rows, cols)
+
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        arrivals, cols = Rows(new, center=self.rows.center), np.asarray(cols)
+        products = arrivals.gram(np.arange(arrivals.n), cols, self.rows)
+        return self._map(products, arrivals.square_norms(), self._norms[cols])
 
     def between(self, P: Floats, Q: Floats) -> Floats:
-        out = P @ Q.T
-        out *= -2.0
-        out += np.einsum("ij,ij->i", P, P)[:, None]
-        out += np.einsum("ij,ij->i", Q, Q)[None, :]
-        np.maximum(out, 0.0, out=out)
-        out *= -self.gamma
-        return np.exp(out, out=out)
+        return self._map(P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1))
 
 
 class Laplacian(Kernel):
@@ -100,9 +124,13 @@ class Laplacian(Kernel):
 
     def __init__(self, X: Any, *, gamma: float | None = None) -> None:
         self.rows = Rows(_only_dense(X, "laplacian"))
-        self.n = self.rows.n
-        self.gamma = _median_rule(self, "cityblock") if gamma is None else _positive(gamma)
+        self.n, self.n_features = self.rows.n, self.rows.d
         self.peak = 1.0
+        if gamma is None:
+            P = self.rows.take(representatives(self.rows, MEDIAN_SAMPLE))
+            self.gamma = _one_over_median(cdist(P, P, "cityblock"))
+        else:
+            self.gamma = _positive(gamma)
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         out: Floats = cdist(P, Q, "cityblock")
@@ -119,7 +147,7 @@ class Euclidean(Kernel):
     def __init__(self, X: Any, *, offset: str | float = "bound") -> None:
         X = _only_dense(X, "euclidean")
         self.rows = Rows(X, center=mean_row(X))
-        self.n = self.rows.n
+        self.n, self.n_features = self.rows.n, self.rows.d
         self._M = distance_offset(self.rows, self.rows.square_norms(), offset, power=1)
         self.offset = self.peak = self._M
 
@@ -143,7 +171,7 @@ class Custom(Kernel):
 
     def __init__(self, X: Any, function: Callable[[Any, Any], Any]) -> None:
         self.rows = Rows(_only_dense(X, "a callable"))
-        self.n = self.rows.n
+        self.n, self.n_features = self.rows.n, self.rows.d
         self.function = function
         self._check()
 
@@ -159,9 +187,13 @@ class Custom(Kernel):
         return out.copy() if not out.flags.owndata or not out.flags.writeable else out
 
     def _check(self) -> None:
-        some = np.unique(np.linspace(0, self.n - 1, min(self.n, 20)).astype(np.int64))
+        some = representatives(self.rows, 20)
         piece = self.block(some, some)
-        self.peak = float(piece.max())
+        # an object's similarity to its copy, from blocks of a few rows: all of them where they are few
+        chosen = representatives(self.rows, SAMPLED_ABOVE)
+        parts = np.array_split(chosen, -(-chosen.size // 16))
+        own = [np.diag(self.between(P, P)) for P in (self.rows.take(part) for part in parts)]
+        self.peak = float(np.mean(np.concatenate(own)))
         apart = float(np.abs(piece - piece.T).max())
         if apart > 1e-8 * float(piece.max()):
             raise ValueError(
@@ -174,7 +206,7 @@ class Indexed(Similarity):
     """A user's function of two arrays of object numbers, for data that only the user can reach."""
 
     def __init__(self, n: int, function: Callable[[Any, Any], Any]) -> None:
-        self.n = n
+        self.n, self.n_features = whole("the number of objects", n, at_least=1), 1
         self.function = function
         self._kernel = Custom(np.arange(n, dtype=np.float64)[:, None], self._numbered)
         self.peak = self._kernel.peak
@@ -205,9 +237,17 @@ def _positive(gamma: Any) -> float:
     return value
 
 
-def _median_rule(kernel: Kernel, metric: str) -> float:
-    chosen = np.random.RandomState(0).permutation(kernel.n)[:MEDIAN_SAMPLE]
-    P = kernel.rows.take(np.sort(chosen))
-    distances = cdist(P, P, metric)[np.triu_indices(len(P), 1)]
-    positive = distances[distances > 0]
+def representatives(rows: Rows, k: int) -> Ints:
+    """Up to k objects spread evenly along a fixed direction: the same whatever the objects' order."""
+    if rows.n <= k:
+        return np.arange(rows.n)
+    direction = np.random.RandomState(0).normal(size=rows.d)
+    along = np.argsort(rows.dot(direction), kind="stable")
+    return np.sort(along[np.linspace(0, rows.n - 1, k).astype(np.int64)])
+
+
+def _one_over_median(distances: Floats) -> float:
+    """One over the median of the positive distances of different objects."""
+    upper = distances[np.triu_indices(len(distances), 1)]
+    positive = upper[upper > 0]
     return 1.0 / float(np.median(positive)) if positive.size else 1.0

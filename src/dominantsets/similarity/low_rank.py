@@ -31,7 +31,7 @@ class LowRank(Similarity):
     """
 
     def __init__(self, rows: Rows, factor: float, bias: Floats | None, offset: float, kind: str) -> None:
-        self.n = rows.n
+        self.n, self.n_features = rows.n, rows.d
         self.rows = rows
         self.factor = factor
         self.bias = bias
@@ -127,12 +127,16 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
     M = real("offset", offset, at_least=0.0)
-    largest = float(norms.max()) if power == 2 else float(np.sqrt(norms.max()))
-    if largest > M:
-        raise ValueError(
-            f"offset={M:g} is below {largest:g}, a distance that occurs from the mean, so that "
-            "similarities would be negative; use offset='bound'."
-        )
+    bound = 4.0 * float(norms.max())
+    if bound > (M**2 if power == 1 else M):
+        # the bound is always enough; below it only all pairs can tell
+        square = bound if rows.n > EXACT_LIMIT else _largest_square(rows, norms)
+        largest = square if power == 2 else float(np.sqrt(square))
+        if largest * (1.0 - 1e-12) > M:
+            raise ValueError(
+                f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
+                "offset='bound' or 'exact'."
+            )
     return M
 
 

@@ -4,17 +4,21 @@ from dominantsets.solvers.api import ALGORITHMS, solve, solve_problem
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet, Status, Step, Trace
+from dominantsets.solvers.tree import PathSpectrum, path_clusters, path_spectrum
 
 __all__ = [
     "ALGORITHMS",
     "Callback",
     "DominantSet",
     "Monitor",
+    "PathSpectrum",
     "Problem",
     "Progress",
     "Status",
     "Step",
     "Trace",
+    "path_clusters",
+    "path_spectrum",
     "solve",
     "solve_problem",
 ]

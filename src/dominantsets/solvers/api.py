@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import as_similarity
-from dominantsets.solvers import first_order
+from dominantsets.similarity import Path, as_similarity
+from dominantsets.solvers import first_order, tree
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet
-from dominantsets.solvers.starts import starting_point
+from dominantsets.solvers.starts import check_start, starting_point
 
-ALGORITHMS = ("auto", *first_order.RULES, "replicator")
+ALGORITHMS = ("auto", *first_order.RULES, "replicator", "exact")
 
 
 def solve(
@@ -37,9 +36,10 @@ def solve(
     ----------
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator"}, default="auto"
-        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics. "auto" is
-        "pairwise".
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "exact"}, default="auto"
+        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "exact" finds the
+        dominant set of highest value of a path-based similarity in one pass over its tree. "auto" is
+        "exact" for path-based similarities and "pairwise" for others.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
         weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
@@ -48,7 +48,8 @@ def solve(
         :math:`\alpha` to every similarity of two different objects.
     tol : float, default=1e-10
         Converged means a gap of at most tol × max(f, f + shift). With 0 the solver goes on until
-        nothing moves. Replicator dynamics stops when an iteration moves x by at most tol.
+        nothing moves. Replicator dynamics stops when an iteration moves x by at most tol, as in the
+        paper: its status is then "steady", or "converged" where the gap says so too.
     max_iter : int, default=100_000
         Largest number of iterations.
     max_time : float, optional
@@ -79,6 +80,7 @@ def solve(
     """
     check_options(algorithm, shift, tol, max_iter, max_time)
     problem = Problem(as_similarity(S), float(shift))
+    check_start(start, algorithm, problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
     return solve_problem(
@@ -113,11 +115,15 @@ def solve_problem(
     trace: bool = False,
 ) -> DominantSet:
     """Solve for the objects of a problem that are still alive; options are taken as checked."""
-    algorithm = "pairwise" if algorithm == "auto" else algorithm
-    _check_pairing(algorithm, start)
+    if algorithm == "auto":
+        algorithm = "exact" if isinstance(problem.similarity, Path) else "pairwise"
+    if algorithm == "exact":
+        return tree.solve_exactly(problem, tol=tol)
     x0 = starting_point(problem, start)
+    problem = problem.within(x0)
+    x0 = np.where(problem.alive, x0, 0.0)
+    x0 /= x0.sum()
     if algorithm == "replicator":
-        _refuse_vertex(x0, problem.n_alive)
         x, n_iter, status, history = first_order.replicate(
             problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
         )
@@ -134,24 +140,3 @@ def solve_problem(
         algorithm=algorithm,
         trace=history,
     )
-
-
-def _check_pairing(algorithm: str, start: Any) -> None:
-    if algorithm == "replicator" and isinstance(start, str) and start == "vertex":
-        _refuse_vertex(np.ones(1), n_alive=2)
-    if algorithm == "fw" and isinstance(start, str) and start == "barycenter":
-        warnings.warn(
-            "algorithm='fw' never takes an object out of the support, so that from "
-            "start='barycenter' every object stays in the cluster; use start='vertex', or "
-            "algorithm='pairwise' or 'away'.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _refuse_vertex(x: Any, n_alive: int) -> None:
-    if n_alive > 1 and np.count_nonzero(x) == 1:
-        raise ValueError(
-            "algorithm='replicator' cannot start at a vertex: with all mass on one object every other "
-            "weight is 0 and stays 0 (a fixed point); use start='barycenter' or positive weights."
-        )

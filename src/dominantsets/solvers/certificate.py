@@ -12,6 +12,12 @@ from dominantsets.solvers.result import DominantSet, Status, Trace
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
 STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
 EPS = float(np.finfo(np.float64).eps)
+# what a solver's claim becomes where the recomputed gap is above tolerance
+_CLAIMS = {
+    Status.CONVERGED: Status.STALLED,
+    Status.STALLED: Status.STALLED,
+    Status.STEADY: Status.STEADY,
+}
 
 
 def scale_of(f: float, shift: float) -> float:
@@ -28,13 +34,15 @@ def certify(
     tol: float,
     algorithm: str,
     trace: Trace | None = None,
+    strict: bool | None = None,
 ) -> DominantSet:
     """Turn weights of all objects into a cluster, with everything that can be said about it.
 
-    A status of CONVERGED or STALLED is set anew from the recomputed gap, so that neither rests on a
-    number that has drifted.
+    A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
+    that has drifted. A ``strict`` that the solver has proved is not tested again.
     """
     x = x / x.sum()
+    problem = problem.within(x)
     members = np.flatnonzero(x)
     weights = x[members]
     r, f = problem.payoffs(x)
@@ -43,8 +51,8 @@ def certify(
     outside[members] = False
     margin = f - float(r[outside].max()) if outside.any() else np.inf
     scale = scale_of(f, problem.shift)
-    if status in (Status.CONVERGED, Status.STALLED):
-        status = Status.CONVERGED if gap <= tol * scale else Status.STALLED
+    if status in _CLAIMS:
+        status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
     # Stationary on both sides: a member that is on its way out has a payoff far below f.
     residue = max(gap, f - float(r[members].min()))
     tested = residue <= max(0.0, STATIONARY * scale) and members.size <= STRICT_LIMIT
@@ -54,7 +62,7 @@ def certify(
         value=f + problem.shift,
         gap=gap,
         margin=margin,
-        strict=_strict(problem, members, margin, gap, scale) if tested else None,
+        strict=_strict(problem, members, margin, gap, scale) if strict is None and tested else strict,
         n_iter=n_iter,
         status=status,
         trace=trace,

@@ -110,16 +110,17 @@ class _Ascent:
             record = self._room(budget)
             code, steps = _kernels.ascend(
                 self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
-                self.n_iter, self.walk, record,
+                columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
                 self._records.append(_kernels.Record._make(a[:steps].copy() for a in record))
             self.n_iter += steps
             self.since_refresh += steps
+            columns.clock += steps + 1
             if code == _kernels.WANT_COLUMN:
                 i, j, wanted = self.walk.counters[[_kernels.TOP, _kernels.LOW, _kernels.WANTED]]
-                columns.load(int(wanted), keep=int(j if wanted == i else i), clock=self.n_iter)
-                if not monitor.out_of_time():
+                columns.load(int(wanted), keep=int(j if wanted == i else i))
+                if not monitor.due():
                     continue
             elif code == _kernels.LOOK or self.since_refresh >= self.refresh_after:
                 status = self.believe()
@@ -183,7 +184,6 @@ def replicate(
     lift = max(shift, 0.0)
     rows: list[tuple[float, float, int]] = []
     n_iter, status = 0, Status.MAX_ITER
-    chunk, in_chunk = monitor.budget(), 0
     try:
         while n_iter < max_iter:
             r, f = problem.payoffs(x)
@@ -194,19 +194,16 @@ def replicate(
             r[~problem.alive] = 0.0
             size, moved = _kernels.replicate(x, r, f, lift)
             n_iter += 1
-            in_chunk += 1
             if trace:
                 rows.append((f + shift, gap, size))
             if moved <= tol * tol:
-                status = Status.CONVERGED
+                status = Status.STEADY
                 break
-            if in_chunk >= chunk:
-                monitor.learn(in_chunk)
+            if monitor.due():
                 halt = monitor.look_up(n_iter, f + shift, gap, size)
                 if halt is not None:
                     status = halt
                     break
-                chunk, in_chunk = monitor.budget(), 0
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     history = None

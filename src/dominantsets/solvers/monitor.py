@@ -53,7 +53,7 @@ class Monitor:
         self.n_clusters = 0
         self.n_left = 0
         self._chunk = 64.0
-        self._chunk_began = self.began
+        self._chunk_began = self._looked = self.began
 
     def budget(self) -> int:
         """Steps to ask of compiled code so that it comes back in about 50 ms."""
@@ -66,11 +66,17 @@ class Monitor:
         if steps and taken > 0:
             self._chunk = min(4.0 * self._chunk, max(1.0, steps * CHUNK_SECONDS / taken))
 
+    def due(self) -> bool:
+        """Whether it is time to look up again."""
+        return time.perf_counter() - self._looked >= CHUNK_SECONDS
+
     def out_of_time(self) -> bool:
+        """Whether the budget of time is used up."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def look_up(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
         """Tell the callback where the run stands; a status if it has to end here."""
+        self._looked = time.perf_counter()
         if self.callback is not None:
             progress = Progress(
                 n_iter=n_iter,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,17 @@ class Problem:
             self._columns = Columns(self.similarity, self._cache_bytes)
         return self._columns
 
+    def within(self, x: Floats) -> Problem:
+        """The same problem, kept to the component in which x has most of its mass."""
+        components = self.similarity.components
+        if components is None:
+            return self
+        part = int(np.bincount(components, weights=x).argmax())
+        narrowed = copy.copy(self)
+        narrowed.alive = self.alive & (components == part)
+        narrowed.n_alive = int(narrowed.alive.sum())
+        return narrowed
+
     def payoffs(self, x: Floats) -> tuple[Floats, float]:
         """r = (A - shift I) x, with -inf for removed objects, and f = x'r."""
         support = np.flatnonzero(x)
@@ -88,6 +100,7 @@ class Columns:
         self._similarity = similarity
         stored = similarity.stored
         self.n_computed = 0
+        self.clock = 0  # runs on from one cluster to the next
         if stored is not None:
             self.array: NDArray[Any] = stored
             self.slot = np.arange(n)
@@ -101,7 +114,7 @@ class Columns:
         self.stamp = np.full(capacity, -1, dtype=np.int64)
         self._owner = np.full(capacity, -1, dtype=np.int64)
 
-    def load(self, i: int, keep: int, clock: int) -> None:
+    def load(self, i: int, keep: int) -> None:
         """Compute column i, in the place of the least recently used one other than ``keep``."""
         column = self._similarity.column(i)
         stamp = self.stamp.copy()
@@ -113,5 +126,5 @@ class Columns:
         self._room[place] = column
         self._owner[place] = i
         self.slot[i] = place
-        self.stamp[place] = clock
+        self.stamp[place] = self.clock
         self.n_computed += 1

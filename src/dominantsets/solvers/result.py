@@ -15,6 +15,7 @@ class Status(enum.Enum):
     """Why a solver stopped. Gap, value and margin are recomputed from the answer in every case."""
 
     CONVERGED = "converged"  # the recomputed gap is within tolerance
+    STEADY = "steady"  # replicator dynamics moved by no more than tol, the gap is above tolerance
     STALLED = "stalled"  # no step makes progress in floating point, the gap is above tolerance
     MAX_ITER = "max_iter"  # the budget of iterations is used up
     TIME_LIMIT = "time_limit"  # the budget of time is used up

@@ -7,11 +7,50 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets._checks import one_of
+from dominantsets._checks import one_of, warn
 from dominantsets.similarity.base import Floats
 from dominantsets.solvers.problem import Problem
 
 STARTS = ("vertex", "barycenter")
+
+
+def check_start(start: Any, algorithm: str, n: int) -> None:
+    """Refuse a start that cannot be meant, or that the algorithm cannot use, before any long work."""
+    if isinstance(start, str):
+        vertex = one_of("start", start, STARTS) == "vertex"
+    elif isinstance(start, numbers.Integral) and not isinstance(start, bool):
+        if not 0 <= int(start) < n:
+            raise ValueError(f"start={start} is not an object of 0 to {n - 1}.")
+        vertex = True
+    else:
+        vertex = np.count_nonzero(_weights(start, n)) == 1
+    if algorithm == "exact" and not isinstance(start, str):
+        raise ValueError("algorithm='exact' finds every dominant set and takes no start; leave it out.")
+    if algorithm == "replicator" and vertex and n > 1:
+        raise ValueError(
+            "algorithm='replicator' cannot start at a vertex: with all mass on one object every other "
+            "weight is 0 and stays 0 (a fixed point); use start='barycenter' or positive weights."
+        )
+    if algorithm == "fw" and isinstance(start, str) and start == "barycenter":
+        warn(
+            "algorithm='fw' never takes an object out of the support, so that from "
+            "start='barycenter' every object stays in the cluster; use start='vertex', or "
+            "algorithm='pairwise' or 'away'."
+        )
+
+
+def _weights(start: Any, n: int) -> Floats:
+    try:
+        weights = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"start={start!r} is neither 'vertex', 'barycenter', an object's number nor weights."
+        ) from None
+    if weights.shape != (n,):
+        raise ValueError(f"a start of weights needs one for each of {n} objects, got shape {weights.shape}.")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("a start of weights must be finite, not negative and not all 0.")
+    return weights
 
 
 def starting_point(problem: Problem, start: Any) -> Floats:
@@ -19,37 +58,16 @@ def starting_point(problem: Problem, start: Any) -> Floats:
 
     ``"vertex"`` is the paper's V: all mass on the object with the largest sum of similarities, ties to
     the lowest index. ``"barycenter"`` is its B: equal weights. An int is all mass on that object, an
-    array is taken as weights.
+    array is taken as weights. Taken as checked.
     """
     x = np.zeros(problem.n)
-    if isinstance(start, str):
-        if one_of("start", start, STARTS) == "vertex":
-            x[int(problem.degrees.argmax())] = 1.0
-        else:
-            x[problem.alive] = 1.0 / problem.n_alive
-        return x
-    if isinstance(start, numbers.Integral) and not isinstance(start, bool):
-        i = int(start)
-        if not 0 <= i < problem.n:
-            raise ValueError(f"start={i} is not an object of 0 to {problem.n - 1}.")
-        if not problem.alive[i]:
-            raise ValueError(f"start={i} is an object that has been removed.")
-        x[i] = 1.0
-        return x
-    try:
-        weights = np.asarray(start, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"start={start!r} is neither 'vertex', 'barycenter', an object's number nor weights."
-        ) from None
-    if weights.shape != (problem.n,):
-        raise ValueError(
-            f"a start of weights needs one for each of {problem.n} objects, got shape {weights.shape}."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("a start of weights must be finite and not negative.")
-    weights = np.where(problem.alive, weights, 0.0)
-    total = weights.sum()
-    if total <= 0:
-        raise ValueError("a start of weights needs a positive weight on an object still there.")
-    return np.asarray(weights / total)
+    if isinstance(start, str) and start == "vertex":
+        x[int(problem.degrees.argmax())] = 1.0
+    elif isinstance(start, str):
+        x[problem.alive] = 1.0 / problem.n_alive
+    elif isinstance(start, numbers.Integral):
+        x[int(start)] = 1.0
+    else:
+        x = _weights(start, problem.n)
+    x = np.where(problem.alive, x, 0.0)
+    return np.asarray(x / x.sum())

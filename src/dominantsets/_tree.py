@@ -1,0 +1,462 @@
+"""Compiled functions on single-linkage trees, all of them.
+
+They stand apart from ``_kernels`` and neither calls the other, so that Numba's cache stays true. A tree
+of n leaves and m merges is four arrays: ``left``, ``right`` (nodes; a merge k is node n + k), ``height``
+(never falling) and what is derived from them. Every function is a pass over the merges, up or down, in
+O(n) time and memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets._kernels import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+STRICT, WEAK = 1, 2  # kinds of maxima
+
+
+@compiled
+def agglomerate(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
+    """Left and right nodes of the merges that forest edges make, shortest edge first."""
+    owner = np.arange(n)  # union-find over leaves
+    node = np.arange(n)  # the tree node of each set
+    left = np.empty(u.size, dtype=np.int64)
+    right = np.empty(u.size, dtype=np.int64)
+    for k in range(u.size):
+        a, b = u[k], v[k]
+        while owner[a] != a:
+            owner[a] = owner[owner[a]]
+            a = owner[a]
+        while owner[b] != b:
+            owner[b] = owner[owner[b]]
+            b = owner[b]
+        left[k], right[k] = node[a], node[b]
+        owner[a] = b
+        node[b] = n + k
+    return left, right
+
+
+@compiled
+def unite(owner: Ints, i: Ints, j: Ints) -> tuple[Flags, Ints]:
+    """Join the components of i and j, edge by edge: which edges joined two, and the new components."""
+    n = owner.size
+    root = np.arange(n)
+    kept = np.zeros(i.size, dtype=np.bool_)
+    for k in range(i.size):
+        a, b = owner[i[k]], owner[j[k]]
+        while root[a] != a:
+            root[a] = root[root[a]]
+            a = root[a]
+        while root[b] != b:
+            root[b] = root[root[b]]
+            b = root[b]
+        if a != b:
+            root[a] = b
+            kept[k] = True
+    new = np.empty(n, dtype=np.int64)
+    for t in range(n):
+        a = owner[t]
+        while root[a] != a:
+            root[a] = root[root[a]]
+            a = root[a]
+        new[t] = a
+    return kept, new
+
+
+@compiled
+def lay_out(n: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Parent and size of every node, and an order of the leaves in which every node is a range.
+
+    Returns parent (-1 for a root), size, start of the range, the order itself, and the component of
+    each leaf, numbered from 0.
+    """
+    nodes = n + left.size
+    parent = np.full(nodes, -1, dtype=np.int64)
+    size = np.ones(nodes, dtype=np.int64)
+    for k in range(left.size):
+        parent[left[k]] = n + k
+        parent[right[k]] = n + k
+        size[n + k] = size[left[k]] + size[right[k]]
+    start = np.empty(nodes, dtype=np.int64)
+    order = np.empty(n, dtype=np.int64)
+    root = np.empty(nodes, dtype=np.int64)
+    place, count = 0, 0
+    for node in range(nodes - 1, -1, -1):
+        if parent[node] < 0:
+            start[node] = place
+            root[node] = count
+            place += size[node]
+            count += 1
+        if node >= n:
+            a, b = left[node - n], right[node - n]
+            start[a], start[b] = start[node], start[node] + size[a]
+            root[a], root[b] = root[node], root[node]
+        else:
+            order[start[node]] = node
+    return parent, size, start, order, root[:n].copy()
+
+
+@compiled
+def fill_column(
+    i: int, n: int, top: float, left: Ints, right: Ints, height: Floats,
+    parent: Ints, size: Ints, start: Ints, order: Ints, out: Floats,
+) -> None:  # fmt: skip
+    """Similarities top - height of leaf i to all others: each ancestor fills its other side."""
+    node = i
+    while parent[node] >= 0:
+        above = parent[node]
+        other = right[above - n] if left[above - n] == node else left[above - n]
+        similarity = top - height[above - n]
+        for place in range(start[other], start[other] + size[other]):
+            out[order[place]] = similarity
+        node = above
+
+
+@compiled
+def multiply(n: int, top: float, left: Ints, right: Ints, height: Floats, mass: Floats) -> Floats:
+    """Product of the similarity with the weights ``mass[:n]``; room for all nodes is given."""
+    m = left.size
+    for k in range(m):
+        mass[n + k] = mass[left[k]] + mass[right[k]]
+    out = np.zeros(n + m)
+    for k in range(m - 1, -1, -1):
+        a, b, similarity = left[k], right[k], top - height[k]
+        out[a] = out[n + k] + similarity * mass[b]
+        out[b] = out[n + k] + similarity * mass[a]
+    return out[:n]
+
+
+@compiled
+def ascend_tree(
+    n: int, c: float, left: Ints, right: Ints, height: Floats, alive: Flags
+) -> tuple[Floats, Flags, Ints, Ints, Ints]:
+    """The upward pass: what each node's side can reach.
+
+    Returns, for every node, the largest value G of a maximum below it, whether all of its leaves are
+    one maximum (fused), the node it stands for once removed leaves are left out (-1: nothing alive), the
+    node of the next real merge above, and the lowest leaf.
+    """
+    m = left.size
+    value = np.zeros(n + m)
+    fused = np.zeros(n + m, dtype=np.bool_)
+    stands = np.full(n + m, -1, dtype=np.int64)
+    above = np.full(n + m, -1, dtype=np.int64)
+    lowest = np.full(n + m, n, dtype=np.int64)
+    for i in range(n):
+        if alive[i]:
+            fused[i], stands[i], lowest[i] = True, i, i
+    for k in range(m):
+        node = n + k
+        a, b = stands[left[k]], stands[right[k]]
+        if a < 0 or b < 0:
+            stands[node] = max(a, b)
+            continue
+        stands[node] = node
+        above[a], above[b] = node, node
+        lowest[node] = min(lowest[a], lowest[b])
+        meet = c - height[k]
+        p, q = meet - value[a], meet - value[b]
+        if p > 0.0 and q > 0.0:
+            fused[node] = True
+            value[node] = meet - p * q / (p + q)
+        else:
+            value[node] = max(value[a], value[b])
+    return value, fused, stands, above, lowest
+
+
+@compiled
+def find_maxima(
+    n: int, c: float, left: Ints, right: Ints, height: Floats,
+    value: Floats, fused: Flags, stands: Ints, above: Ints,
+) -> NDArray[np.int8]:  # fmt: skip
+    """Kind of maximum that each node is: 0 (none), STRICT or WEAK.
+
+    A fused node whose next merge is not fused is a maximum where its value exceeds what the other side
+    offers, or equals it while the other side itself is worth less (equal: a flat segment, weak).
+    """
+    kind = np.zeros(value.size, dtype=np.int8)
+    for node in range(value.size):
+        if stands[node] != node or not fused[node]:
+            continue
+        up = above[node]
+        if up >= 0 and fused[up]:
+            continue
+        verdict = STRICT
+        below = node
+        while up >= 0:
+            meet = c - height[up - n]
+            if value[node] > meet:
+                break
+            a, b = stands[left[up - n]], stands[right[up - n]]
+            other = value[b] if a == below else value[a]
+            if value[node] < meet or other > meet:
+                verdict = 0
+                break
+            if other == meet:
+                verdict = WEAK
+            below, up = up, above[up]
+        kind[node] = verdict
+    return kind
+
+
+@compiled
+def spread(
+    n: int, c: float, left: Ints, right: Ints, height: Floats,
+    value: Floats, stands: Ints, chosen: Flags,
+) -> tuple[Floats, Ints]:  # fmt: skip
+    """The downward pass: weights of the leaves below the chosen nodes, and which node each is below."""
+    m = left.size
+    weight = np.zeros(n + m)
+    member = np.full(n + m, -1, dtype=np.int64)
+    for node in range(n + m - 1, -1, -1):
+        if stands[node] == node and chosen[node]:
+            weight[node], member[node] = 1.0, node
+        if node < n or member[node] < 0:
+            continue
+        a, b = stands[left[node - n]], stands[right[node - n]]
+        meet = c - height[node - n]
+        p, q = meet - value[a], meet - value[b]
+        weight[a] = weight[node] * (q / (p + q))
+        weight[b] = weight[node] * (p / (p + q))
+        member[a], member[b] = member[node], member[node]
+    return weight[:n].copy(), member[:n].copy()
+
+
+@compiled
+def inner_payoffs(
+    n: int, top: float, left: Ints, right: Ints, height: Floats, weight: Floats, member: Ints
+) -> Floats:
+    """Product of each maximum's weights with the similarity among its own members, all at once."""
+    m = left.size
+    mass = np.zeros(n + m)
+    owner = np.full(n + m, -1, dtype=np.int64)
+    for i in range(n):
+        mass[i], owner[i] = weight[i], member[i]
+    for k in range(m):
+        a, b = left[k], right[k]
+        mass[n + k] = mass[a] + mass[b]
+        if mass[a] == 0.0 or mass[b] == 0.0:
+            owner[n + k] = owner[b] if mass[a] == 0.0 else owner[a]
+        elif owner[a] == owner[b]:
+            owner[n + k] = owner[a]
+        else:
+            owner[n + k] = -2  # two maxima meet here: nothing of it is inside one
+    out = np.zeros(n + m)
+    for k in range(m - 1, -1, -1):
+        a, b = left[k], right[k]
+        if owner[n + k] >= 0 and mass[a] > 0.0 and mass[b] > 0.0:
+            similarity = top - height[k]
+            out[a] = out[n + k] + similarity * mass[b]
+            out[b] = out[n + k] + similarity * mass[a]
+        else:
+            inherited = out[n + k] if owner[n + k] >= 0 else 0.0
+            out[a] = inherited
+            out[b] = inherited
+    return out[:n]
+
+
+@compiled
+def postorder(n: int, left: Ints, right: Ints, parent: Ints) -> Ints:
+    """The merges in an order in which every subtree's are consecutive, children first."""
+    m = left.size
+    out = np.empty(m, dtype=np.int64)
+    stack = np.empty(m + 1, dtype=np.int64)
+    place = m
+    for root in range(n + m - 1, n - 1, -1):
+        if parent[root] >= 0:
+            continue
+        size = 1
+        stack[0] = root
+        while size > 0:  # node, right, left; written from the back, it is left, right, node
+            size -= 1
+            node = stack[size]
+            place -= 1
+            out[place] = node - n
+            for child in (left[node - n], right[node - n]):
+                if child >= n:
+                    stack[size] = child
+                    size += 1
+    return out
+
+
+@compiled
+def lifetimes(
+    n: int, left: Ints, right: Ints, height: Floats, parent: Ints, size: Ints, order: Ints,
+    first: int, last: int, lower: Floats, upper: Floats,
+) -> None:  # fmt: skip
+    """For merges first to last (in postorder), the c from which and up to which they are dominant sets.
+
+    A node is one while u < height of its parent, where u(c) = c on leaves and h + pq/(p + q) with
+    p = u_left - h, q = u_right - h on merges, which grows with c. Solved by Newton's method within a
+    bracket. ``lower`` and ``upper`` hold the leaves' values already.
+    """
+    u = np.empty(n + left.size)
+    du = np.empty(n + left.size)
+    for place in range(first, last):
+        k = order[place]
+        node = n + k
+        lower[node] = max(upper[left[k]], upper[right[k]])
+        if parent[node] < 0:
+            upper[node] = np.inf
+            continue
+        target = height[parent[node] - n]
+        if target <= height[k]:
+            upper[node] = lower[node]
+            continue
+        lo, hi = lower[node], max(lower[node], size[node] * target)
+        c = 0.5 * (lo + hi) if size[node] > 2 else 2.0 * target - height[k]
+        for _ in range(200):
+            for t in range(place - (size[node] - 2), place + 1):
+                j = order[t]
+                a, b = left[j], right[j]
+                p = (u[a] if a >= n else c) - height[j]
+                q = (u[b] if b >= n else c) - height[j]
+                if p <= 0.0 or q <= 0.0:
+                    u[n + j], du[n + j] = height[j], 1.0
+                    continue
+                s = q / (p + q)
+                u[n + j] = height[j] + p * s
+                du[n + j] = s * s * (du[a] if a >= n else 1.0) + (1.0 - s) * (1.0 - s) * (
+                    du[b] if b >= n else 1.0
+                )
+            error = u[node] - target
+            if error > 0.0:
+                hi = c
+            else:
+                lo = c
+            new = c - error / du[node]
+            if not lo < new < hi:
+                new = 0.5 * (lo + hi)
+            if abs(new - c) <= 4e-16 * abs(c) or error == 0.0:
+                break
+            c = new
+        upper[node] = c
+
+
+@compiled
+def prim_features(X: Floats) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of all pairs of rows in O(n² d) time and O(n) memory."""
+    n, d = X.shape
+    best = np.full(n, np.inf)
+    source = np.zeros(n, dtype=np.int64)
+    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    left = np.arange(1, n)
+    new = 0
+    for step in range(n - 1):
+        nearest, place = np.inf, 0
+        for t in range(n - 1 - step):
+            i = left[t]
+            total = 0.0
+            for f in range(d):
+                difference = X[i, f] - X[new, f]
+                total += difference * difference
+            if total < best[i]:
+                best[i], source[i] = total, new
+            if best[i] < nearest:
+                nearest, place = best[i], t
+        new = left[place]
+        left[place] = left[n - 2 - step]
+        u[step], v[step], w[step] = source[new], new, np.sqrt(nearest)
+    return u, v, w
+
+
+@compiled
+def prim_matrix(D: Any) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of a matrix of distances, read once."""
+    n = D.shape[0]
+    best = np.full(n, np.inf)
+    source = np.zeros(n, dtype=np.int64)
+    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    left = np.arange(1, n)
+    new = 0
+    for step in range(n - 1):
+        nearest, place = np.inf, 0
+        for t in range(n - 1 - step):
+            i = left[t]
+            if D[new, i] < best[i]:
+                best[i], source[i] = D[new, i], new
+            if best[i] < nearest:
+                nearest, place = best[i], t
+        new = left[place]
+        left[place] = left[n - 2 - step]
+        u[step], v[step], w[step] = source[new], new, nearest
+    return u, v, w
+
+
+@compiled
+def join_nearest(
+    X: Floats, points: Ints, first: Ints, last: Ints, low: Floats, high: Floats, owner: Ints,
+) -> tuple[Ints, Ints, Floats]:  # fmt: skip
+    """One round of Boruvka's algorithm over a k-d tree: each component's shortest edge to another.
+
+    ``owner`` holds the component (a leaf's number) of each point; nodes of the tree are numbered as a
+    heap, ``points[first:last]`` lie in the box from low to high. Subtrees within one component and
+    boxes farther than the best edge so far are passed over. Returns ends and squared lengths of the
+    best edges, indexed by component (-1: none).
+    """
+    n, d = X.shape
+    nodes = first.size
+    inside = np.empty(nodes, dtype=np.int64)  # the component of all points below, or -1
+    for node in range(nodes - 1, -1, -1):
+        if 2 * node + 1 >= nodes:
+            inside[node] = owner[points[first[node]]] if last[node] > first[node] else -1
+            for t in range(first[node], last[node]):
+                if owner[points[t]] != inside[node]:
+                    inside[node] = -1
+        else:
+            a, b = inside[2 * node + 1], inside[2 * node + 2]
+            inside[node] = a if a == b else -1
+    best = np.full(n, np.inf)
+    ends_i = np.full(n, -1, dtype=np.int64)
+    ends_j = np.full(n, -1, dtype=np.int64)
+    stack = np.empty(128, dtype=np.int64)
+    for t in range(n):
+        i = points[t]  # in the tree's order, so that neighbours follow each other
+        mine = owner[i]
+        size = 1
+        stack[0] = 0
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            if inside[node] == mine:
+                continue
+            gap = 0.0
+            for f in range(d):
+                away = max(low[node, f] - X[i, f], X[i, f] - high[node, f])
+                if away > 0.0:
+                    gap += away * away
+            if gap >= best[mine]:
+                continue
+            if 2 * node + 1 >= nodes:
+                for s in range(first[node], last[node]):
+                    j = points[s]
+                    if owner[j] == mine:
+                        continue
+                    total = 0.0
+                    for f in range(d):
+                        difference = X[i, f] - X[j, f]
+                        total += difference * difference
+                    if total < best[mine]:
+                        best[mine], ends_i[mine], ends_j[mine] = total, i, j
+                    if total < best[owner[j]]:
+                        best[owner[j]], ends_i[owner[j]], ends_j[owner[j]] = total, i, j
+                continue
+            # the nearer child is looked at first: it is pushed last
+            a, b = 2 * node + 1, 2 * node + 2
+            reach_a, reach_b = 0.0, 0.0
+            for f in range(d):
+                away = max(low[a, f] - X[i, f], X[i, f] - high[a, f])
+                reach_a += away * away if away > 0.0 else 0.0
+                away = max(low[b, f] - X[i, f], X[i, f] - high[b, f])
+                reach_b += away * away if away > 0.0 else 0.0
+            stack[size] = b if reach_a <= reach_b else a
+            stack[size + 1] = a if reach_a <= reach_b else b
+            size += 2
+    return ends_i, ends_j, best

@@ -1,0 +1,155 @@
+"""Segmentation of colour images by path-based dominant sets. The only module that imports scikit-image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets._checks import real, whole
+from dominantsets.assignment import assign_by_average
+from dominantsets.peeling import peel
+from dominantsets.similarity import Path
+from dominantsets.similarity.base import Floats
+from dominantsets.solvers import DominantSet
+
+try:
+    from skimage.color import gray2rgb, rgb2hsv
+    from skimage.filters import gaussian
+    from skimage.transform import resize
+    from skimage.util import img_as_float64
+except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+    raise ModuleNotFoundError(
+        "segmentation needs the extra 'plot'; install it with: pip install \"dominantsets[plot]\"",
+        name="skimage",
+    ) from error
+
+
+SHIFT_PER_PIXEL = 0.03  # of the largest minimax distance; docs/decisions.md
+
+
+@dataclass(frozen=True, eq=False)
+class Segmentation:
+    """Segments of an image.
+
+    Attributes
+    ----------
+    labels : ndarray of int, the shape of the image
+        The segment of each pixel, numbered from 0 in the order found.
+    cores : ndarray of int, the shape of the image that was segmented
+        The same before leftover pixels were assigned, -1 for those; after downscaling.
+    clusters : list of DominantSet
+        The dominant sets, with their certificates.
+    """
+
+    labels: NDArray[np.int64]
+    cores: NDArray[np.int64]
+    clusters: list[DominantSet]
+
+
+def segment(
+    image: Any,
+    n_segments: int,
+    *,
+    shift: float | str = "auto",
+    smooth: float = 1.0,
+    position: float = 0.0,
+    downscale: int = 1,
+) -> Segmentation:
+    r"""Segment an image into dominant sets of its pixels under path-based similarity.
+
+    A pixel with hue h, saturation s and value v has the features :math:`[v, v s \sin h, v s \cos h]`
+    (Pavan and Pelillo, 2007). Two pixels are alike where a chain of small steps leads from one to the
+    other: similarity is :math:`\max(D) - D` with D the minimax distance. The segments are the dominant
+    sets of highest value, found exactly, one after another; pixels in none of them go to the segment with
+    the highest average similarity.
+
+    Parameters
+    ----------
+    image : array of shape (h, w), (h, w, 3) or (h, w, 4)
+        Grey, RGB or RGBA; 8 or 16 bit integers, or floats from 0 to 1. Transparency is ignored.
+    n_segments : int
+        Largest number of segments; fewer where the rest of the image falls to those found.
+    shift : float or "auto", default="auto"
+        The resolution: the larger, the larger the segments. "auto" is 0.03 · pixels · max(D), which keeps
+        its meaning from thumbnails to full size; the paper's study has 15.
+    smooth : float, default=1.0
+        Standard deviation in pixels of a Gaussian blur before anything else. Chains of small steps run
+        through the noise of a photograph; a light blur cuts them. 0 for none.
+    position : float, default=0.0
+        Weight of the pixel's coordinates, scaled to the image's longer side, as two more features.
+    downscale : int, default=1
+        Segment an image this many times smaller, and scale the labels up again.
+
+    Returns
+    -------
+    Segmentation
+        Labels in the shape of the image, cores, and the clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets.segmentation import segment
+    >>> image = np.zeros((4, 6, 3))
+    >>> image[:, 3:] = (1.0, 0.2, 0.2)
+    >>> segment(image, 2, smooth=0.0).labels[0]
+    array([0, 0, 0, 1, 1, 1])
+    """
+    whole("n_segments", n_segments, at_least=1)
+    whole("downscale", downscale, at_least=1)
+    if not isinstance(shift, str):
+        real("shift", shift)
+    elif shift != "auto":
+        raise ValueError(f"shift={shift!r} is not known; use a number or 'auto'.")
+    real("smooth", smooth, at_least=0.0)
+    real("position", position, at_least=0.0)
+    rgb = _as_rgb(image)
+    shape = rgb.shape[:2]
+    if smooth > 0:
+        rgb = gaussian(rgb, sigma=smooth, channel_axis=-1)
+    if downscale > 1:
+        small = tuple(max(1, round(side / downscale)) for side in shape)
+        rgb = resize(rgb, small, anti_aliasing=True)
+    features = color_features(rgb)
+    if position > 0:
+        places = np.indices(rgb.shape[:2]).reshape(2, -1).T / max(rgb.shape[:2])
+        features = np.column_stack([features, position * places])
+    similarity = Path(features)
+    alpha = SHIFT_PER_PIXEL * similarity.n * similarity.top if isinstance(shift, str) else float(shift)
+    peeling = peel(similarity, min(n_segments, similarity.n), shift=alpha)
+    clusters = list(peeling)
+    labels = assign_by_average(similarity, clusters, peeling.labels)
+    cores = peeling.labels.reshape(rgb.shape[:2])
+    labels = labels.reshape(rgb.shape[:2])
+    if downscale > 1:
+        labels = resize(labels, shape, order=0, preserve_range=True, anti_aliasing=False).astype(np.int64)
+    return Segmentation(labels, cores, clusters)
+
+
+def color_features(rgb: Floats) -> Floats:
+    r"""The features :math:`[v, v s \sin h, v s \cos h]` of every pixel, a row each."""
+    hue, saturation, value = (rgb2hsv(rgb)[..., k].reshape(-1) for k in range(3))
+    chroma, angle = value * saturation, 2.0 * np.pi * hue
+    return np.column_stack([value, chroma * np.sin(angle), chroma * np.cos(angle)])
+
+
+def _as_rgb(image: Any) -> Floats:
+    """Any usual image as floats of shape (h, w, 3) between 0 and 1."""
+    image = np.asarray(image)
+    grey = image.ndim == 2
+    if not grey and (image.ndim != 3 or image.shape[2] not in (3, 4)):
+        raise ValueError(f"an image has the shape (h, w), (h, w, 3) or (h, w, 4), got {image.shape}.")
+    if image.size == 0:
+        raise ValueError(f"an image of shape {image.shape} has no pixels.")
+    if image.dtype.kind == "f":
+        if not np.isfinite(image).all() or image.min() < 0 or image.max() > 1:
+            raise ValueError(
+                "an image of floats must lie between 0 and 1, without NaN; divide by its maximum first."
+            )
+    elif image.dtype.kind not in "bu":
+        raise ValueError(f"an image of {image.dtype} is not known; use uint8, uint16, bool or floats.")
+    image = img_as_float64(image)
+    rgb = gray2rgb(image) if grey else image[..., :3]
+    return np.asarray(rgb, dtype=np.float64)

@@ -1,0 +1,115 @@
+"""Path-based (minimax) similarity, from a single-linkage tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from dominantsets import _tree
+from dominantsets._checks import one_of
+from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets.similarity.dense import checked_distances
+from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
+
+
+class Path(Similarity):
+    r"""Similarity :math:`\max(D) - D_{ij}` with :math:`D_{ij}` the minimax distance of i and j.
+
+    That is the smallest, over all paths from i to j, of the longest step; in a single-linkage tree it is
+    the height at which i and j meet. So A is never formed: a column and a product with a vector are one
+    walk over the tree, O(n). Objects of different components of a graph are never put together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity
+    >>> S = as_similarity(np.array([[0.0], [1.0], [2.0], [7.0]]), affinity="path")
+    >>> S.toarray()[0]
+    array([0., 4., 4., 0.])
+    """
+
+    def __init__(self, X: Any, *, metric: str = "euclidean") -> None:
+        one_of("metric", metric, ("euclidean", "precomputed"))
+        self.metric = metric
+        self._features: Any = None
+        if metric == "euclidean":
+            if sp.issparse(X):
+                raise ValueError(
+                    "affinity='path' needs dense features; for a sparse graph of distances pass "
+                    "metric='precomputed'."
+                )
+            self._features = X
+            self.tree = tree_of_features(X)
+        elif sp.issparse(X):
+            self.tree = tree_of_graph(_checked_graph(X))
+        else:
+            self.tree = tree_of_matrix(checked_distances(X))
+        self.n = self.tree.n
+        self.n_features = X.shape[1]
+        # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
+        self.top = float(self.tree.height.max(initial=0.0)) or 1.0
+        self.offset = self.peak = self.top
+        self.components = self.tree.component if self.tree.n_components > 1 else None
+
+    def column(self, i: int) -> Floats:
+        out, tree = np.zeros(self.n), self.tree
+        _tree.fill_column(
+            i, self.n, self.top, tree.left, tree.right, tree.height,
+            tree.parent, tree.size, tree.start, tree.order, out,
+        )  # fmt: skip
+        return out
+
+    def block(self, rows: Ints, cols: Ints) -> Floats:
+        rows, cols = np.asarray(rows), np.asarray(cols)
+        if cols.size > rows.size:
+            return self.block(cols, rows).T
+        out = np.empty((rows.size, cols.size))
+        for k, i in enumerate(cols):
+            out[:, k] = self.column(int(i))[rows]
+        return out
+
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        tree = self.tree
+        mass = np.zeros(self.n + tree.left.size)
+        mass[support] = weights
+        return _tree.multiply(self.n, self.top, tree.left, tree.right, tree.height, mass)
+
+    def cross(self, new: Any, cols: Ints) -> Floats:
+        """New objects are reached through the object nearest to them."""
+        if self._features is not None:
+            search = NearestNeighbors(n_neighbors=1).fit(self._features)
+            reach, nearest = (part[:, 0] for part in search.kneighbors(np.asarray(new)))
+        else:
+            reach, nearest = _nearest_of_distances(new)
+        distances = self.top - self.block(nearest, np.asarray(cols))
+        distances[np.equal.outer(nearest, np.asarray(cols))] = 0.0
+        return np.asarray(self.top - np.maximum(distances, reach[:, None]))
+
+
+def _checked_graph(G: Any) -> Any:
+    """A sparse graph of distances: square, finite, not negative; one direction of an edge is enough."""
+    if G.shape[0] != G.shape[1]:
+        raise ValueError(f"a graph of distances must be square, got shape {G.shape}.")
+    G = sp.csr_array(G)
+    if G.nnz and (not np.isfinite(G.data).all() or G.data.min() < 0):
+        raise ValueError("the graph has NaN, infinite or negative distances; leave such edges out.")
+    return G
+
+
+def _nearest_of_distances(new: Any) -> tuple[Floats, Ints]:
+    """Distance to and number of the nearest object, from rows of distances (sparse: stored ones)."""
+    if not sp.issparse(new):
+        new = np.asarray(new, dtype=np.float64)
+        nearest = new.argmin(axis=1)
+        return new[np.arange(len(new)), nearest], nearest
+    new = sp.csr_array(new)
+    reach, nearest = np.full(new.shape[0], np.inf), np.zeros(new.shape[0], dtype=np.int64)
+    for row in range(new.shape[0]):
+        part = slice(new.indptr[row], new.indptr[row + 1])
+        if part.stop > part.start:
+            k = int(new.data[part].argmin())
+            reach[row], nearest[row] = new.data[part][k], new.indices[part][k]
+    return reach, nearest

@@ -1,0 +1,196 @@
+"""Single-linkage trees in O(n) memory: of features, of a matrix of distances, of a sparse graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from sklearn.neighbors import KDTree, NearestNeighbors
+
+from dominantsets import _tree
+from dominantsets._checks import warn
+from dominantsets.similarity.base import Floats, Ints
+
+SCIPY_LIMIT = 500  # objects up to which SciPy's linkage (n² / 2 distances) is used
+KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all pairs
+KD_DIMENSIONS_LARGE = 10  # and up to which it is for many objects
+PRIM_LIMIT = 20_000  # objects up to which all pairs are visited where it is not
+NEIGHBORS = 15  # of the approximate tree above that
+
+Edges = tuple[Ints, Ints, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class SingleLinkage:
+    """A single-linkage tree (a forest where the graph is not connected).
+
+    Merge k joins the nodes ``left[k]`` and ``right[k]`` at ``height[k]`` into node n + k; heights never
+    fall. The leaves below a node are ``order[start[node]:start[node] + size[node]]``.
+
+    Attributes
+    ----------
+    approximate : bool
+        Whether heights may be too large, because only near neighbours were looked at.
+    """
+
+    n: int
+    left: Ints
+    right: Ints
+    height: Floats
+    parent: Ints
+    size: Ints
+    start: Ints
+    order: Ints
+    component: Ints
+    approximate: bool = False
+
+    @classmethod
+    def from_edges(cls, n: int, edges: Edges, approximate: bool = False) -> SingleLinkage:
+        """The tree that the edges of a spanning forest make."""
+        u, v, w = edges
+        sequence = np.argsort(w, kind="stable")
+        left, right = _tree.agglomerate(n, u[sequence], v[sequence])
+        height = np.ascontiguousarray(w[sequence], dtype=np.float64)
+        return cls(n, left, right, height, *_tree.lay_out(n, left, right), approximate=approximate)
+
+    @property
+    def n_components(self) -> int:
+        """Number of trees of the forest."""
+        return self.n - self.left.size
+
+    def leaves(self, node: int) -> Ints:
+        """The objects below a node, in increasing order."""
+        return np.sort(self.order[self.start[node] : self.start[node] + self.size[node]])
+
+    def linkage(self) -> Floats:
+        """The tree in the form of ``scipy.cluster.hierarchy``; one component only."""
+        if self.n_components > 1:
+            raise ValueError(f"a linkage needs one tree, this forest has {self.n_components}.")
+        return np.column_stack([self.left, self.right, self.height, self.size[self.n :]]).astype(float)
+
+
+def tree_of_features(X: Any) -> SingleLinkage:
+    """Euclidean single linkage of feature rows; equal rows are merged first, at height 0."""
+    points, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    n, m = len(inverse), len(points)
+    approximate = False
+    if m == 1:
+        edges: Edges = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    elif m <= SCIPY_LIMIT:
+        edges = _edges_of_linkage(linkage(points, method="single"), m)
+    elif points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
+        edges = boruvka(points)
+    elif m <= PRIM_LIMIT:
+        edges = _tree.prim_features(points)
+    else:
+        edges, approximate = _nearest_neighbor_edges(points), True
+        warn(
+            f"{m:,} objects of {points.shape[1]} features: the single-linkage tree is approximate, made "
+            f"from {NEIGHBORS} nearest neighbours; it is exact up to {PRIM_LIMIT:,} objects or "
+            f"{KD_DIMENSIONS_LARGE} features."
+        )
+    return SingleLinkage.from_edges(n, _with_copies(edges, inverse, m), approximate)
+
+
+def tree_of_matrix(D: Any) -> SingleLinkage:
+    """Single linkage of a dense matrix of distances, read once and never copied."""
+    n = D.shape[0]
+    if n == 1:
+        return SingleLinkage.from_edges(1, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)))
+    return SingleLinkage.from_edges(n, _tree.prim_matrix(D))
+
+
+def tree_of_graph(G: Any) -> SingleLinkage:
+    """Single linkage of a sparse graph of distances; stored zeros are edges of length 0."""
+    G = sp.coo_array(G)
+    # SciPy drops edges of weight 0, and only the order of the weights matters: use their ranks.
+    values, rank = np.unique(G.data, return_inverse=True)
+    ranked = sp.csr_array((rank.reshape(-1) + 1.0, (G.row, G.col)), shape=G.shape)
+    forest = minimum_spanning_tree(ranked).tocoo()
+    weights = values[np.rint(forest.data).astype(np.int64) - 1].astype(np.float64)
+    edges = (forest.row.astype(np.int64), forest.col.astype(np.int64), weights)
+    return SingleLinkage.from_edges(G.shape[0], edges)
+
+
+def boruvka(points: Floats) -> Edges:
+    """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
+    _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
+    order = np.ascontiguousarray(order, dtype=np.int64)
+    first = np.ascontiguousarray(nodes["idx_start"], dtype=np.int64)
+    last = np.ascontiguousarray(nodes["idx_end"], dtype=np.int64)
+    low, high = np.ascontiguousarray(bounds[0]), np.ascontiguousarray(bounds[1])
+    n = len(points)
+    owner = np.arange(n)
+    found: list[Edges] = []
+    n_components = n
+    while n_components > 1:
+        i, j, squares = _tree.join_nearest(points, order, first, last, low, high, owner)
+        chosen = np.flatnonzero(i >= 0)
+        chosen = chosen[np.argsort(squares[chosen], kind="stable")]
+        i, j, squares = i[chosen], j[chosen], squares[chosen]
+        kept, owner = _tree.unite(owner, i, j)
+        found.append((i[kept], j[kept], np.sqrt(squares[kept])))
+        n_components -= int(kept.sum())
+    u, v, w = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return u, v, w
+
+
+def _edges_of_linkage(Z: Floats, m: int) -> Edges:
+    """Edges between leaves that make the same merges: any leaf stands for its side."""
+    leaf = np.concatenate([np.arange(m), np.empty(m - 1, dtype=np.int64)])
+    u, v = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
+    for k, (a, b) in enumerate(Z[:, :2].astype(np.int64)):
+        u[k], v[k] = leaf[a], leaf[b]
+        leaf[m + k] = leaf[a]
+    return u, v, Z[:, 2].copy()
+
+
+def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
+    """Edges between the first objects of equal rows, and edges of length 0 to their copies."""
+    n = inverse.size
+    sequence = np.argsort(inverse, kind="stable")
+    starts = np.searchsorted(inverse[sequence], np.arange(m))
+    original = sequence[starts]
+    copy = np.ones(n, dtype=bool)
+    copy[original] = False
+    copies = np.flatnonzero(copy)
+    u, v, w = edges
+    return (
+        np.concatenate([original[inverse[copies]], original[u]]),
+        np.concatenate([copies, original[v]]),
+        np.concatenate([np.zeros(copies.size), w]),
+    )
+
+
+def _nearest_neighbor_edges(points: Floats) -> Edges:
+    """A spanning tree over near neighbours; what they leave apart is joined by its nearest pair."""
+    n = len(points)
+    search = NearestNeighbors(n_neighbors=NEIGHBORS).fit(points)
+    distances, neighbors = search.kneighbors()
+    rows = np.repeat(np.arange(n), NEIGHBORS)
+    graph = sp.csr_array((distances.ravel(), (rows, neighbors.ravel())), shape=(n, n))
+    count, label = connected_components(graph, directed=False)
+    edges = minimum_spanning_tree(graph).tocoo()
+    found = [(edges.row.astype(np.int64), edges.col.astype(np.int64), edges.data)]
+    while count > 1:
+        # each component but the largest reaches for its nearest object outside
+        sizes = np.bincount(label, minlength=count)
+        joined: list[tuple[int, int, float]] = []
+        for c in np.argsort(sizes, kind="stable")[:-1]:
+            mine, rest = np.flatnonzero(label == c), np.flatnonzero(label != c)
+            reach, near = NearestNeighbors(n_neighbors=1).fit(points[rest]).kneighbors(points[mine])
+            k = int(reach[:, 0].argmin())
+            joined.append((int(mine[k]), int(rest[near[k, 0]]), float(reach[k, 0])))
+        joined.sort(key=lambda edge: edge[2])
+        i, j, w = (np.array(column) for column in zip(*joined, strict=True))
+        kept, owner = _tree.unite(label.astype(np.int64), i, j)
+        found.append((i[kept], j[kept], w[kept]))
+        _, label = np.unique(owner, return_inverse=True)
+        count = int(label.max()) + 1
+    u, v, w = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return u, v, w

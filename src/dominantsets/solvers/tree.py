@@ -1,0 +1,222 @@
+r"""Path-based similarity, solved exactly.
+
+For :math:`A = \max(D) - D` with D the minimax distance, every dominant set is a subtree of the
+single-linkage tree, and one pass over the merges finds them all. docs/theory-path.md has the proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dominantsets import _tree
+from dominantsets._checks import real
+from dominantsets.similarity import Path, Similarity
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.single_linkage import SingleLinkage
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.result import DominantSet, Status
+
+
+class _Pass:
+    """The upward pass for one shift and one mask: values of nodes, and which are maxima."""
+
+    def __init__(self, similarity: Path, shift: float, alive: np.ndarray) -> None:
+        self.similarity = similarity
+        self.tree = tree = similarity.tree
+        self.c = similarity.top + shift
+        self._merges = (tree.left, tree.right, tree.height)
+        self.value, fused, self.stands, self.above, self.lowest = _tree.ascend_tree(
+            tree.n, self.c, *self._merges, alive
+        )
+        self.kind = _tree.find_maxima(
+            tree.n, self.c, *self._merges, self.value, fused, self.stands, self.above
+        )
+
+    def maxima(self, weak: bool = False) -> Ints:
+        """Nodes that are strict maxima (weak ones where there are none, or where they are asked for).
+
+        Highest value first, ties by lowest member.
+        """
+        strict = np.flatnonzero(self.kind == _tree.STRICT)
+        nodes = np.flatnonzero(self.kind > 0) if weak or not strict.size else strict
+        return nodes[np.lexsort((self.lowest[nodes], -self.value[nodes]))]
+
+    def weights(self, nodes: Ints) -> tuple[Floats, Ints]:
+        """Weights of all objects in the maxima ``nodes``, and the node that each is a member of."""
+        chosen = np.zeros(self.value.size, dtype=bool)
+        chosen[nodes] = True
+        return _tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
+
+
+def _require_path(similarity: Similarity) -> Path:
+    if not isinstance(similarity, Path):
+        raise ValueError(
+            f"algorithm='exact' needs a path-based similarity (affinity='path'), got a "
+            f"{type(similarity).__name__} similarity, which has no single-linkage tree."
+        )
+    return similarity
+
+
+def solve_exactly(problem: Problem, *, tol: float) -> DominantSet:
+    """The dominant set of highest value among the objects that are alive."""
+    similarity = _require_path(problem.similarity)
+    run = _Pass(similarity, problem.shift, problem.alive)
+    best = run.maxima()[:1]
+    x, _ = run.weights(best)
+    return certify(
+        problem,
+        x,
+        n_iter=1,
+        status=Status.CONVERGED,
+        tol=tol,
+        algorithm="exact",
+        strict=bool(run.kind[best[0]] == _tree.STRICT),
+    )
+
+
+def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
+    r"""All dominant sets of a path-based similarity, exactly, in one pass over its tree.
+
+    Every strict local maximum of :math:`x^T (A - \alpha I) x` over the simplex is a subtree of the
+    single-linkage tree. So is the end of every flat segment of maxima that ties may make: a weak one.
+
+    Parameters
+    ----------
+    S : Path
+        From ``as_similarity(X, affinity="path")``.
+    shift : float, default=0.0
+        The shift :math:`\alpha`.
+    weak : bool, default=False
+        Whether to give weak maxima too (``strict=False``). Where there are no strict ones they are
+        given in any case.
+
+    Returns
+    -------
+    list of DominantSet
+        Highest value first, ties by the lowest member. They do not overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity, path_clusters
+    >>> S = as_similarity(np.array([[0.0], [1.0], [2.0], [7.0], [8.0]]), affinity="path")
+    >>> [c.members.tolist() for c in path_clusters(S)]
+    [[0, 1, 2], [3, 4]]
+    """
+    similarity = _require_path(S)
+    shift = real("shift", shift)
+    tree = similarity.tree
+    run = _Pass(similarity, shift, np.ones(tree.n, dtype=bool))
+    nodes = run.maxima(weak)
+    weights, member = run.weights(nodes)
+    r = _tree.inner_payoffs(tree.n, similarity.top, tree.left, tree.right, tree.height, weights, member)
+    r -= shift * weights
+    sequence = np.argsort(member, kind="stable")
+    starts = np.searchsorted(member[sequence], nodes)
+    stops = np.searchsorted(member[sequence], nodes, side="right")
+    clusters = []
+    for node, start, stop in zip(nodes.tolist(), starts, stops, strict=True):
+        members = sequence[start:stop]
+        x, payoff = weights[members], r[members]
+        f = float(x @ payoff)
+        above = int(run.above[node])
+        # all members meet an outsider no lower than at the next merge, so its payoff is that merge's
+        outside = similarity.top - float(tree.height[above - tree.n]) if above >= 0 else -np.inf
+        clusters.append(
+            DominantSet(
+                members=members,
+                weights=x,
+                value=f + shift,
+                gap=max(0.0, float(payoff.max()) - f, outside - f),
+                margin=f - outside,
+                strict=bool(run.kind[node] == _tree.STRICT),
+                n_iter=1,
+                status=Status.CONVERGED,
+                shift=shift,
+                algorithm="exact",
+            )
+        )
+    return clusters
+
+
+@dataclass(frozen=True, eq=False)
+class PathSpectrum:
+    """For which shifts each cluster of a single-linkage tree is a dominant set.
+
+    Attributes
+    ----------
+    nodes : ndarray of int
+        Nodes of the tree with at least two objects that are a dominant set for some shift.
+    shift_from, shift_to : ndarray of float
+        The node is a dominant set for shifts strictly between these (``shift_to`` is inf for a root).
+    sizes : ndarray of int
+        Number of objects of each node.
+    tree : SingleLinkage
+        The tree.
+    """
+
+    nodes: Ints
+    shift_from: Floats
+    shift_to: Floats
+    sizes: Ints
+    tree: SingleLinkage
+
+    def members(self, node: int) -> Ints:
+        """The objects of a node, in increasing order."""
+        return self.tree.leaves(node)
+
+    def at(self, shift: float) -> Ints:
+        """The nodes that are dominant sets at a shift."""
+        return self.nodes[(self.shift_from < shift) & (shift < self.shift_to)]
+
+
+def path_spectrum(S: Path) -> PathSpectrum:
+    r"""The whole resolution path of a path-based similarity: when each cluster exists.
+
+    A node of the single-linkage tree whose parent is higher is a dominant set for exactly one open
+    interval of shifts: from where its two sides have joined to where its own side joins the parent's
+    other side. Each end is the root of a monotone function, found by Newton's method in a bracket; the
+    cost is a few times the sum of all nodes' sizes.
+
+    Parameters
+    ----------
+    S : Path
+        From ``as_similarity(X, affinity="path")``.
+
+    Returns
+    -------
+    PathSpectrum
+        Nodes, and the shifts between which they are dominant sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity, path_spectrum
+    >>> S = as_similarity(np.array([[0.0], [1.0], [3.0]]), affinity="path")
+    >>> spectrum = path_spectrum(S)
+    >>> [(spectrum.members(k).tolist(), a, b) for k, a, b in
+    ...  zip(spectrum.nodes.tolist(), spectrum.shift_from.tolist(), spectrum.shift_to.tolist())]
+    [([0, 1], -1.0, 1.0), ([0, 1, 2], 1.0, inf)]
+    """
+    similarity = _require_path(S)
+    tree = similarity.tree
+    n, m = tree.n, tree.left.size
+    lower, upper = np.full(n + m, -np.inf), np.full(n + m, np.inf)
+    inner = tree.parent[:n] >= 0
+    upper[:n][inner] = tree.height[tree.parent[:n][inner] - n]
+    order = _tree.postorder(n, tree.left, tree.right, tree.parent)
+    _tree.lifetimes(
+        n, tree.left, tree.right, tree.height, tree.parent, tree.size, order, 0, m, lower, upper
+    )  # fmt: skip
+    nodes = np.arange(n, n + m)
+    nodes = nodes[upper[nodes] > lower[nodes]]
+    return PathSpectrum(
+        nodes=nodes,
+        shift_from=lower[nodes] - similarity.top,
+        shift_to=upper[nodes] - similarity.top,
+        sizes=tree.size[nodes],
+        tree=tree,
+    )
