@@ -17,8 +17,7 @@ _PACKAGE = str(Path(__file__).parent)
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside this package that led here, however deep the call was."""
-    level = 1
-    frame = sys._getframe(1)
+    frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
