@@ -22,7 +22,7 @@ mpl.use("Agg")
 def test_demo_prints_a_row_for_each_method():
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0, result.output
-    for method in ("pairwise", "away-steps", "Frank-Wolfe", "replicator"):
+    for method in ("dual", "pairwise", "away-steps", "Frank-Wolfe", "replicator"):
         assert method in result.output
 
 

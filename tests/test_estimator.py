@@ -263,7 +263,7 @@ def test_permuting_the_objects_permutes_the_labels():
 def test_warnings_say_what_fell_short(blobs):
     X, _ = blobs
     with pytest.warns(UserWarning, match="3 clusters did not converge"):
-        DominantSets(n_clusters=3, max_iter=5).fit(X)
+        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise").fit(X)
     A = np.zeros((6, 6))
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):

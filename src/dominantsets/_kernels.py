@@ -455,3 +455,40 @@ def inspect_square(A: NDArray[np.float64], tile: int) -> tuple[int, float, int, 
                     if abs(u - v) > apart:
                         apart, apart_i, apart_j = abs(u - v), i, j
     return bad, least, least_i, least_j, apart, apart_i, apart_j, most
+
+
+@compiled
+def threshold(
+    s: NDArray[np.float64], kappa: NDArray[np.float64], alive: NDArray[np.bool_],
+    keep: NDArray[np.int64],
+) -> tuple[float, int]:  # fmt: skip
+    """The tau with sum of max(0, s_i - tau) / kappa_i = 1 over the living: (tau, how many exceed it).
+
+    tau is at least s_i - kappa_i for every i, which leaves few candidates after one sweep; those are
+    narrowed until none falls below the tau of the rest. Candidates are left in ``keep``, in order.
+    """
+    low = -np.inf
+    for i in range(s.size):
+        if alive[i]:
+            low = max(low, s[i] - kappa[i])
+    count = 0
+    for i in range(s.size):
+        if alive[i] and s[i] > low:
+            keep[count] = i
+            count += 1
+    tau = low
+    while True:
+        total, mass = 0.0, 0.0
+        for k in range(count):
+            i = keep[k]
+            total += s[i] / kappa[i]
+            mass += 1.0 / kappa[i]
+        tau = (total - 1.0) / mass
+        left = 0
+        for k in range(count):
+            if s[keep[k]] > tau:
+                keep[left] = keep[k]
+                left += 1
+        if left == count or left == 0:
+            return tau, count
+        count = left

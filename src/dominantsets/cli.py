@@ -23,7 +23,8 @@ app = typer.Typer(
 
 # The paper's methods with its starts; an iteration of replicator dynamics costs many of the others'.
 METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("pairwise, default", {}),
+    ("default (dual)", {}),
+    ("pairwise", {"algorithm": "pairwise"}),
     ("away-steps", {"algorithm": "away", "max_iter": 20_000}),
     ("Frank-Wolfe", {"algorithm": "fw", "max_iter": 20_000}),
     ("replicator", {"algorithm": "replicator", "start": "barycenter", "max_iter": 1_000}),

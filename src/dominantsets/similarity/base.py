@@ -108,6 +108,10 @@ class Similarity(ABC):
             out[rows] = self.cross(new[rows], support) @ weights
         return out
 
+    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
+        """Center and radius of the objects that have a payoff above f, where they are a ball."""
+        return None
+
     def toarray(self) -> Floats:
         """All of A as a dense array: for tests and small n. Refused where it cannot fit memory."""
         require_memory(

@@ -40,6 +40,7 @@ class LowRank(Similarity):
         norms = np.ones(self.n) if kind == "cosine" else rows.square_norms()
         if kind == "cosine" and rows.scale is not None:
             norms[rows.scale == 0.0] = 0.0
+        self.square_norms = norms
         self.self_similarity = factor * norms + offset
         if bias is not None:
             self.self_similarity += 2.0 * bias
@@ -69,6 +70,15 @@ class LowRank(Similarity):
         out += constant
         out[support] -= self.self_similarity[support] * weights
         return out
+
+    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
+        r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
+        if self.kind != "sqeuclidean" or self.rows.center is None:
+            return None
+        mean = self.rows.mix(support, weights)
+        variance = float(self.square_norms[support] @ weights) - float(mean @ mean)
+        square = (self.offset or 0.0) - variance - f
+        return mean + self.rows.center, float(np.sqrt(max(0.0, square)))
 
     def _arrivals(self, new: Any) -> tuple[Rows, Floats | None]:
         """New objects as rows of the same space, with their biases."""

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import Path, as_similarity
-from dominantsets.solvers import first_order, tree
+from dominantsets.similarity import LowRank, Path, as_similarity
+from dominantsets.solvers import dual, first_order, tree
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet
 from dominantsets.solvers.starts import check_start, starting_point
 
-ALGORITHMS = ("auto", *first_order.RULES, "replicator", "exact")
+ALGORITHMS = ("auto", *first_order.RULES, "replicator", "dual", "exact")
 
 
 def solve(
@@ -36,10 +36,11 @@ def solve(
     ----------
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "exact"}, default="auto"
-        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "exact" finds the
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "dual", "exact"}, default="auto"
+        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "dual" is Newton's
+        method in d + 1 unknowns for features under sqeuclidean, cosine or linear; "exact" finds the
         dominant set of highest value of a path-based similarity in one pass over its tree. "auto" is
-        "exact" for path-based similarities and "pairwise" for others.
+        "dual" or "exact" where the similarity has that structure, else "pairwise".
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
         weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
@@ -104,6 +105,15 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
         real("max_time", max_time, at_least=0.0)
 
 
+def choose(problem: Problem) -> str:
+    """The solver for a problem's structure."""
+    if isinstance(problem.similarity, Path):
+        return "exact"
+    if isinstance(problem.similarity, LowRank) and dual.applies(problem):
+        return "dual"
+    return "pairwise"
+
+
 def solve_problem(
     problem: Problem,
     *,
@@ -116,14 +126,19 @@ def solve_problem(
 ) -> DominantSet:
     """Solve for the objects of a problem that are still alive; options are taken as checked."""
     if algorithm == "auto":
-        algorithm = "exact" if isinstance(problem.similarity, Path) else "pairwise"
+        algorithm = choose(problem)
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol)
     x0 = starting_point(problem, start)
     problem = problem.within(x0)
     x0 = np.where(problem.alive, x0, 0.0)
     x0 /= x0.sum()
-    if algorithm == "replicator":
+    face: bool | None = None
+    if algorithm == "dual":
+        x, n_iter, status, history, face = dual.solve_dual(
+            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
+        )
+    elif algorithm == "replicator":
         x, n_iter, status, history = first_order.replicate(
             problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
         )
@@ -139,4 +154,5 @@ def solve_problem(
         tol=tol,
         algorithm=algorithm,
         trace=history,
+        face=face,
     )

@@ -35,11 +35,13 @@ def certify(
     algorithm: str,
     trace: Trace | None = None,
     strict: bool | None = None,
+    face: bool | None = None,
 ) -> DominantSet:
     """Turn weights of all objects into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
-    that has drifted. A ``strict`` that the solver has proved is not tested again.
+    that has drifted. A ``strict`` that the solver has proved is not tested again; neither is
+    ``face``, whether the Hessian is negative definite on the face.
     """
     x = x / x.sum()
     problem = problem.within(x)
@@ -55,26 +57,32 @@ def certify(
         status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
     # Stationary on both sides: a member that is on its way out has a payoff far below f.
     residue = max(gap, f - float(r[members].min()))
-    tested = residue <= max(0.0, STATIONARY * scale) and members.size <= STRICT_LIMIT
+    if strict is None and residue <= max(0.0, STATIONARY * scale):
+        if margin <= max(gap, 8 * EPS * max(abs(scale), abs(problem.shift))):
+            strict = False
+        elif face is not None:
+            strict = face
+        elif members.size <= STRICT_LIMIT:
+            strict = _definite_face(problem, members)
+    center, radius = problem.similarity.ball(members, weights, f) or (None, None)
     return DominantSet(
         members=members,
         weights=weights,
         value=f + problem.shift,
         gap=gap,
         margin=margin,
-        strict=_strict(problem, members, margin, gap, scale) if strict is None and tested else strict,
+        strict=strict,
         n_iter=n_iter,
         status=status,
         trace=trace,
         shift=problem.shift,
         algorithm=algorithm,
+        center=center,
+        radius=radius,
     )
 
 
-def _strict(problem: Problem, members: Ints, margin: float, gap: float, scale: float) -> bool:
-    rounding = 8 * EPS * max(abs(scale), abs(problem.shift))
-    if margin <= max(rounding, gap):
-        return False
+def _definite_face(problem: Problem, members: Ints) -> bool:
     B = problem.similarity.block(members, members)
     B[np.diag_indices_from(B)] = -problem.shift
     return negative_definite_on_face(B)

@@ -33,6 +33,8 @@ class Step(enum.IntEnum):
     SWAP = 4  # truncated: one object took another's place
     JUMP = 5  # truncated Frank-Wolfe step (negative shifts only): all mass to one object
     REPLICATE = 6  # replicator dynamics
+    SAFE = 7  # dual: the step that never descends
+    NEWTON = 8  # dual: Newton's step, or an extrapolation
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,10 @@ class DominantSet:
         The shift :math:`\alpha` that was used.
     algorithm : str
         The solver.
+    center : ndarray or None
+        For affinity "sqeuclidean" a cluster is a ball: its center, the weighted mean of the members.
+    radius : float or None
+        Its radius: an object joins where it lies within.
     """
 
     members: Ints
@@ -107,6 +113,8 @@ class DominantSet:
     trace: Trace | None = field(default=None, repr=False)
     shift: float = 0.0
     algorithm: str = ""
+    center: Floats | None = field(default=None, repr=False)
+    radius: float | None = None
 
     def __len__(self) -> int:
         return len(self.members)

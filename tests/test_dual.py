@@ -1,0 +1,308 @@
+"""The dual solver: Newton's method in d + 1 unknowns for low-rank features."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_wine
+
+from conftest import features
+from dominantsets import DominantSets, Status, Step, _kernels, as_similarity, peel, solve
+from dominantsets.estimator import automatic_shift
+from dominantsets.solvers import Problem
+from dominantsets.solvers import dual as dual_module
+from dominantsets.solvers.dual import Dual
+
+KINDS = ("sqeuclidean", "cosine", "linear")
+
+
+def data(n: int, d: int, seed: int, kind: str) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(3, d))[rng.integers(3, size=n)] * 2 + rng.normal(size=(n, d))
+    return np.abs(X) if kind == "linear" else X + 1.0
+
+
+def dense_problem(S, shift):
+    return S.toarray() - shift * np.eye(S.n)
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(2, 60),
+    st.integers(1, 8),
+    st.integers(0, 10_000),
+    st.floats(0.0, 20.0),
+)
+def test_every_answer_is_a_kkt_point_of_the_dense_problem(kind, n, d, seed, times):
+    S = as_similarity(data(n, d, seed, kind), kind)
+    shift = times * S.peak
+    cluster = solve(S, algorithm="dual", shift=shift, tol=1e-12)
+    B = dense_problem(S, shift)
+    x = np.zeros(n)
+    x[cluster.members] = cluster.weights
+    r = B @ x
+    f = x @ r
+    unit = max(f + shift, abs(f), S.peak)
+    assert cluster.weights.min() > 0
+    assert x.sum() == pytest.approx(1.0, abs=1e-12)
+    assert r.max() - f <= 1e-10 * unit
+    assert f - r[cluster.members].min() <= 1e-9 * unit
+    assert cluster.status in (Status.CONVERGED, Status.STALLED)
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(5, 60),
+    st.integers(1, 8),
+    st.integers(0, 10_000),
+    st.floats(0.0, 20.0),
+)
+def test_weights_are_those_of_pairwise_where_supports_agree(kind, n, d, seed, times):
+    S = as_similarity(data(n, d, seed, kind), kind)
+    shift = times * S.peak
+    one = solve(S, algorithm="dual", shift=shift, tol=1e-13)
+    other = solve(S, algorithm="pairwise", shift=shift, tol=1e-13)
+    if one.members.tolist() == other.members.tolist() and one.strict:
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+
+
+@given(st.integers(4, 60), st.integers(2, 6), st.integers(0, 10_000), st.floats(0.5, 20.0))
+def test_rotation_and_translation_change_nothing(n, d, seed, times):
+    rng = np.random.default_rng(seed)
+    X = data(n, d, seed, "sqeuclidean")
+    Q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    moved = X @ Q + rng.normal(size=d) * 5
+    S = as_similarity(X, "sqeuclidean")
+    shift = times * S.offset
+    one = solve(S, algorithm="dual", shift=shift, start=0)
+    other = solve(as_similarity(moved, "sqeuclidean"), algorithm="dual", shift=shift, start=0)
+    assert other.value == pytest.approx(one.value, rel=1e-7)
+    if one.members.tolist() == other.members.tolist():
+        np.testing.assert_allclose(one.center @ Q, other.center - (moved - X @ Q)[0], atol=1e-5)
+        assert one.radius == pytest.approx(other.radius, rel=1e-6)
+
+
+@given(st.integers(1, 50), st.integers(0, 10_000), st.booleans(), st.floats(0.01, 100.0))
+def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa):
+    """Against the textbook form: sort, and take the largest support that stays positive."""
+    rng = np.random.default_rng(seed)
+    s = np.round(rng.normal(size=n), 1)
+    kappas = kappa * (1 + rng.random(n)) if varied else np.full(n, kappa)
+    alive = rng.random(n) < 0.8
+    alive[rng.integers(n)] = True
+    tau, count = _kernels.threshold(s, kappas, alive, np.empty(n, dtype=np.int64))
+    x = np.where(alive, np.maximum(0.0, s - tau) / kappas, 0.0)
+    assert x.sum() == pytest.approx(1.0, rel=1e-9)
+    assert count >= np.count_nonzero(x)
+    order = np.flatnonzero(alive)[np.argsort(-s[alive])]
+    taus = (np.cumsum(s[order] / kappas[order]) - 1) / np.cumsum(1 / kappas[order])
+    assert tau == pytest.approx(taus[np.flatnonzero(s[order] > taus)[-1]], rel=1e-9, abs=1e-9)
+
+
+@given(st.sampled_from(KINDS), st.integers(0, 10_000), st.floats(0.0, 10.0))
+def test_the_safe_step_never_descends(kind, seed, times):
+    rng = np.random.default_rng(seed)
+    S = as_similarity(data(30, 4, seed, kind), kind)
+    problem = Problem(S, times * S.peak)
+    dual = Dual(problem)
+    B = dense_problem(S, problem.shift)
+    x = rng.random(30) * (rng.random(30) < 0.5)
+    x[3] += 0.1
+    x /= x.sum()
+    for _ in range(5):
+        members = np.flatnonzero(x)
+        point = dual.at(dual.image(members, x[members]))
+        new = np.zeros(30)
+        new[point.members] = point.weights
+        assert new @ B @ new >= x @ B @ x - 1e-12 * np.abs(B).max()
+        assert point.f == pytest.approx(new @ B @ new, rel=1e-9, abs=1e-10 * np.abs(B).max())
+        x = new
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_newtons_matrix_is_the_derivative(kind, d, sparse):
+    X = np.abs(data(60, d, 1, kind)) if sparse else data(60, d, 1, kind)
+    S = as_similarity(sp.csr_array(X) if sparse else X, kind)
+    dual = Dual(Problem(S, 3.0 * S.peak))
+    w = dual.image(np.arange(60), np.full(60, 1 / 60)) * 1.01
+    point = dual.at(w)
+    spread = dual.spread(point.members)
+    J = np.array([spread.up(spread.down(e)) for e in np.eye(d)])
+    if not spread.small:
+        np.testing.assert_allclose(spread.matrix, J, atol=1e-10)
+    step = 1e-6
+    numeric = np.array(
+        [(dual.at(w + step * e).image - dual.at(w - step * e).image) / (2 * step) for e in np.eye(d)]
+    )
+    np.testing.assert_allclose(J, numeric, atol=1e-5 * max(1.0, np.abs(J).max()))
+    # Newton's step solves the linear system
+    g = point.residual
+    solved, definite = spread.step(g, radius=np.inf)
+    assert definite == bool(np.linalg.eigvalsh(np.eye(d) - J)[0] > 0)
+    if definite:
+        np.testing.assert_allclose(solved - J @ solved, g, atol=1e-9 * np.linalg.norm(g))
+    short, _ = spread.step(g, radius=0.5 * np.linalg.norm(solved))
+    assert np.linalg.norm(short) <= 0.5 * np.linalg.norm(solved) * (1 + 1e-9)
+    assert short @ g > 0  # uphill
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(3, 40),
+    st.integers(1, 6),
+    st.integers(0, 10_000),
+    st.floats(0.0, 10.0),
+)
+def test_strict_is_what_the_projected_hessian_says(kind, n, d, seed, times):
+    S = as_similarity(data(n, d, seed, kind), kind)
+    shift = times * S.peak
+    cluster = solve(S, algorithm="dual", shift=shift)
+    B = dense_problem(S, shift)[np.ix_(cluster.members, cluster.members)]
+    m = len(B)
+    P = np.eye(m) - 1 / m
+    values = np.sort(np.linalg.eigvalsh(P @ B @ P))
+    inner = np.delete(values, np.abs(values).argmin())
+    if inner.size and abs(inner[-1]) < 1e-9 * np.abs(B).max():
+        return  # undecided by rounding
+    if cluster.strict is not None and cluster.margin > 1e-9 * np.abs(B).max():
+        assert cluster.strict == bool((inner < 0).all())
+
+
+def test_passes_over_a_grid_of_data():
+    """Median at most 10, maximum at most 60, none failed; also on the shells that peeling leaves."""
+    rng = np.random.default_rng(0)
+    wine = load_wine().data
+    sets = {
+        "digits": load_digits().data,
+        "wine": (wine - wine.mean(axis=0)) / wine.std(axis=0),
+        "gaussians": data(1_500, 20, 0, "cosine"),
+        "uniform": rng.random((1_500, 2)),
+        "cube": rng.random((1_000, 10)),
+    }
+    passes = []
+    for X in sets.values():
+        for kind in ("cosine", "sqeuclidean"):
+            S = as_similarity(X, kind)
+            degrees = S.degrees()
+            auto = automatic_shift(S, degrees)
+            for shift in (0.0, degrees.mean() / S.n, auto, 5 * auto):
+                runs = [
+                    solve(S, algorithm="dual", shift=shift, start=int(i), tol=1e-13)
+                    for i in rng.choice(S.n, 4)
+                ]
+                runs += peel(S, 5, shift=shift, algorithm="dual", tol=1e-13)
+                for run in runs:
+                    assert run.relative_gap <= 1e-12
+                    passes.append(run.n_iter)
+    assert len(passes) > 300
+    assert np.median(passes) <= 10
+    assert max(passes) <= 60
+
+
+def test_a_cluster_is_a_ball():
+    X = features(300, 3)
+    S = as_similarity(X, "sqeuclidean")
+    clusters = list(peel(S, 3, shift=2 * S.offset, algorithm="dual"))
+    left = np.ones(300, dtype=bool)
+    for cluster in clusters:
+        inside = np.linalg.norm(X - cluster.center, axis=1) < cluster.radius
+        np.testing.assert_array_equal(np.flatnonzero(inside & left), cluster.members)
+        # weights fall off as radius² - distance²
+        fall = cluster.radius**2 - np.square(X[cluster.members] - cluster.center).sum(axis=1)
+        np.testing.assert_allclose(cluster.weights, fall / fall.sum(), atol=1e-9)
+        left[cluster.members] = False
+    model = DominantSets(3, shift=2 * S.offset).fit(X)
+    new = X + 0.3
+    first = np.full(300, -1)
+    for k, cluster in reversed(list(enumerate(model.clusters_))):
+        first[np.linalg.norm(new - cluster.center, axis=1) < cluster.radius] = k
+    np.testing.assert_array_equal(model.predict(new), first)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_float32_and_sparse_features_are_the_same_problem(kind):
+    X = np.abs(data(200, 12, 3, kind))
+    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
+    X[~X.any(axis=1)] = 1.0
+    shift = 3.0 * as_similarity(X, kind).peak
+    expected = solve(as_similarity(X, kind), algorithm="dual", shift=shift)
+    sparse = solve(as_similarity(sp.csr_array(X), kind), algorithm="dual", shift=shift)
+    np.testing.assert_array_equal(sparse.members, expected.members)
+    np.testing.assert_allclose(sparse.weights, expected.weights, atol=1e-10)
+    single = solve(as_similarity(X.astype(np.float32), kind), algorithm="dual", shift=shift, tol=1e-13)
+    assert single.status is Status.CONVERGED
+    np.testing.assert_allclose(single.value, expected.value, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "start", ["barycenter", 5, np.r_[0.5, np.full(79, 0.5 / 79)]], ids=["B", "index", "half"]
+)
+def test_dense_starts(start):
+    S = as_similarity(features(80), "sqeuclidean")
+    cluster = solve(S, algorithm="dual", start=start, shift=S.offset)
+    assert cluster.status is Status.CONVERGED
+    assert cluster.strict is True
+
+
+def test_where_newtons_matrix_is_too_large_safe_steps_are_extrapolated(monkeypatch):
+    S = as_similarity(features(400, 8), "sqeuclidean")
+    newton = solve(S, algorithm="dual", shift=3 * S.offset)
+    monkeypatch.setattr(dual_module, "DENSE_LIMIT", 1)
+    extrapolated = solve(S, algorithm="dual", shift=3 * S.offset)
+    assert extrapolated.status is Status.CONVERGED
+    assert extrapolated.value == pytest.approx(newton.value, rel=1e-9)
+    assert extrapolated.n_iter < 60
+
+
+def test_value_never_falls_and_steps_are_named():
+    S = as_similarity(load_digits().data, "sqeuclidean")
+    for start in (0, 100, 1_000):
+        trace = solve(S, algorithm="dual", start=start, shift=S.offset, trace=True).trace
+        assert set(trace.step.tolist()) <= {Step.NEWTON, Step.SAFE}
+        assert np.diff(trace.value).min(initial=0.0) >= -1e-12 * trace.value.max()
+
+
+def test_what_the_dual_cannot_take():
+    with pytest.raises(ValueError, match=r"'sqeuclidean', 'cosine' or 'linear', got a Rbf similarity"):
+        solve(as_similarity(features(), "rbf"), algorithm="dual")
+    S = as_similarity(features(), "cosine")
+    with pytest.raises(ValueError, match="needs a shift above -2 here, got -3"):
+        solve(S, algorithm="dual", shift=-3.0)
+    assert solve(S, shift=-3.0).algorithm == "pairwise"  # "auto" knows
+    assert solve(S, shift=-1.0).algorithm == "dual"
+
+
+def test_a_pass_makes_no_copy_of_the_features():
+    n, d = 200_000, 16
+    S = as_similarity(np.random.default_rng(0).normal(size=(n, d)), "cosine")
+    solve(S, algorithm="dual", shift=0.01 * n, max_iter=2)
+    tracemalloc.start()
+    cluster = solve(S, algorithm="dual", shift=0.01 * n)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert cluster.status is Status.CONVERGED
+    assert peak < 0.6 * 8 * n * d
+
+
+def test_it_can_be_stopped():
+    S = as_similarity(np.random.default_rng(0).random((20_000, 2)), "sqeuclidean")
+    stopped = solve(S, algorithm="dual", shift=50.0, callback=lambda progress: progress.n_iter >= 2)
+    assert stopped.status is Status.STOPPED
+    late = solve(S, algorithm="dual", shift=50.0, max_time=0.0)
+    assert late.status is Status.TIME_LIMIT
+    interrupted = solve(
+        S, algorithm="dual", shift=50.0, callback=lambda progress: os.kill(os.getpid(), signal.SIGINT)
+    )
+    assert interrupted.status is Status.INTERRUPTED
+    for cluster in (stopped, late, interrupted):
+        assert cluster.weights.sum() == pytest.approx(1.0)
