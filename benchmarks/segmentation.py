@@ -45,6 +45,7 @@ from dominantsets.assignment import assign_by_average  # noqa: E402
 from dominantsets.segmentation import _as_rgb, color_features, segment  # noqa: E402
 
 SEGMENTS = 4
+FOUR = (0, 1, 3, 4)  # people who drew airplane and sky; the third cut the sky along its clouds
 
 
 def humans(folder: Path, name: str) -> list[np.ndarray]:
@@ -89,7 +90,9 @@ def small_airplane(folder: Path) -> dict[str, Any]:
     ours = scores(people, result.labels)
     return {
         "ari_each_human": [round(s, 3) for s in ours],
-        "mean_ari_of_the_four_who_separate_airplane_and_sky": round(float(np.mean(sorted(ours)[1:])), 3),
+        "mean_ari_of_the_four_who_separate_airplane_and_sky": round(
+            float(np.mean([ours[k] for k in FOUR])), 3
+        ),
         "ari_of_exact_and_dense": round(adjusted_rand_score(result.labels.ravel(), labels), 3),
         "exact_s": round(exact_s, 4),
         "dense_s": round(dense_s, 2),
@@ -146,7 +149,9 @@ def all_images(folder: Path, out: Path | None) -> list[dict[str, Any]]:
         pictures = {}
         for name, work in methods(image).items():
             seconds, labels = timed(work, 1)
-            row[f"{name}_ari"] = round(float(np.mean(scores(people, labels))), 3)
+            each = scores(people, labels)
+            row[f"{name}_ari"] = round(float(np.mean(each)), 3)
+            row[f"{name}_ari_each_human"] = [round(score, 3) for score in each]
             row[f"{name}_s"] = round(seconds, 2)
             row[f"{name}_segments"] = len(np.unique(labels))
             pictures[name] = labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
@@ -21,6 +22,9 @@ def main() -> None:
     model = DominantSets(n_clusters=5).fit(X)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     labels = KMeans(5, n_init=10, random_state=0).fit_predict(X)
+    # the same colours on both sides: match clusters by the objects they share
+    shared = np.array([[np.sum((labels == a) & (model.labels_ == b)) for b in range(5)] for a in range(5)])
+    labels = linear_sum_assignment(-shared)[1][labels]
     left.scatter(*X.T, s=7, c=np.array(PALETTE)[labels], linewidths=0)
     left.set(title="KMeans: every object must join", xticks=[], yticks=[])
     ClusterDisplay.from_estimator(model, X, ax=right)

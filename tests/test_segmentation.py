@@ -34,8 +34,9 @@ def test_two_colors_are_two_segments():
         np.dstack([TWO, np.full((20, 30), 128, dtype=np.uint8)]),
         np.where(TWO[..., 0] > 0, 200, 20).astype(np.uint8),
         TWO[..., 0] > 0,
+        TWO[..., :1],
     ],
-    ids=["uint16", "float64", "float32", "rgba", "grey", "bool"],
+    ids=["uint16", "float64", "float32", "rgba", "grey", "bool", "one channel"],
 )
 def test_every_usual_kind_of_image(image):
     expected = segment(TWO, 2, smooth=0.0).labels
@@ -51,6 +52,7 @@ def test_features_are_the_papers():
 
 def test_one_pixel_and_one_color():
     assert segment(np.zeros((1, 1, 3), dtype=np.uint8), 3).labels.tolist() == [[0]]
+    assert (segment(np.array([[0, 255]], dtype=np.uint8), 2).labels >= 0).all()
     assert set(segment(np.full((6, 7, 3), 77, dtype=np.uint8), 3).labels.ravel()) == {0}
 
 
@@ -115,4 +117,4 @@ def test_the_papers_airplane(data_folder):
         small = resize(person, image.shape[:2], order=0, preserve_range=True, anti_aliasing=False)
         scores.append(adjusted_rand_score(small.ravel(), labels))
     assert len(scores) == 5
-    assert np.mean(sorted(scores)[1:]) >= 0.85  # the fifth cut the sky into pieces
+    assert np.mean([scores[k] for k in (0, 1, 3, 4)]) >= 0.85  # the third cut the sky along its clouds

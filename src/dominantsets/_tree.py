@@ -23,22 +23,25 @@ STRICT, WEAK = 1, 2  # kinds of maxima
 
 
 @compiled
+def _find(root: Ints, a: int) -> int:
+    """The root of a set of a union-find forest, halving the path to it."""
+    while root[a] != a:
+        root[a] = root[root[a]]
+        a = root[a]
+    return a
+
+
+@compiled
 def agglomerate(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
     """Left and right nodes of the merges that forest edges make, shortest edge first."""
-    owner = np.arange(n)  # union-find over leaves
+    root = np.arange(n)
     node = np.arange(n)  # the tree node of each set
     left = np.empty(u.size, dtype=np.int64)
     right = np.empty(u.size, dtype=np.int64)
     for k in range(u.size):
-        a, b = u[k], v[k]
-        while owner[a] != a:
-            owner[a] = owner[owner[a]]
-            a = owner[a]
-        while owner[b] != b:
-            owner[b] = owner[owner[b]]
-            b = owner[b]
+        a, b = _find(root, u[k]), _find(root, v[k])
         left[k], right[k] = node[a], node[b]
-        owner[a] = b
+        root[a] = b
         node[b] = n + k
     return left, right
 
@@ -50,23 +53,13 @@ def unite(owner: Ints, i: Ints, j: Ints) -> tuple[Flags, Ints]:
     root = np.arange(n)
     kept = np.zeros(i.size, dtype=np.bool_)
     for k in range(i.size):
-        a, b = owner[i[k]], owner[j[k]]
-        while root[a] != a:
-            root[a] = root[root[a]]
-            a = root[a]
-        while root[b] != b:
-            root[b] = root[root[b]]
-            b = root[b]
+        a, b = _find(root, owner[i[k]]), _find(root, owner[j[k]])
         if a != b:
             root[a] = b
             kept[k] = True
     new = np.empty(n, dtype=np.int64)
     for t in range(n):
-        a = owner[t]
-        while root[a] != a:
-            root[a] = root[root[a]]
-            a = root[a]
-        new[t] = a
+        new[t] = _find(root, owner[t])
     return kept, new
 
 
@@ -165,10 +158,16 @@ def ascend_tree(
         p, q = meet - value[a], meet - value[b]
         if p > 0.0 and q > 0.0:
             fused[node] = True
-            value[node] = meet - p * q / (p + q)
+            value[node] = meet - p * (q / (p + q))
         else:
             value[node] = max(value[a], value[b])
     return value, fused, stands, above, lowest
+
+
+@compiled
+def _rival(value: float, meet: float) -> int:
+    """How the other side of a merge compares with what it offers: below 0, equal 1, above 2."""
+    return 2 if value > meet else (1 if value == meet else 0)
 
 
 @compiled
@@ -179,30 +178,30 @@ def find_maxima(
     """Kind of maximum that each node is: 0 (none), STRICT or WEAK.
 
     A fused node whose next merge is not fused is a maximum where its value exceeds what the other side
-    offers, or equals it while the other side itself is worth less (equal: a flat segment, weak).
+    offers, or equals it while every other side at that height is itself worth less (equal: a flat
+    segment, weak).
     """
-    kind = np.zeros(value.size, dtype=np.int8)
-    for node in range(value.size):
-        if stands[node] != node or not fused[node]:
+    nodes = value.size
+    kind = np.zeros(nodes, dtype=np.int8)
+    rivals = np.zeros(nodes, dtype=np.int64)  # the best other side above a merge, at the merge's height
+    for node in range(nodes - 1, -1, -1):
+        if stands[node] != node:
             continue
         up = above[node]
-        if up >= 0 and fused[up]:
+        if up < 0:
+            kind[node] = STRICT if fused[node] else 0
             continue
-        verdict = STRICT
-        below = node
-        while up >= 0:
-            meet = c - height[up - n]
-            if value[node] > meet:
-                break
-            a, b = stands[left[up - n]], stands[right[up - n]]
-            other = value[b] if a == below else value[a]
-            if value[node] < meet or other > meet:
-                verdict = 0
-                break
-            if other == meet:
-                verdict = WEAK
-            below, up = up, above[up]
-        kind[node] = verdict
+        meet = c - height[up - n]
+        a, b = stands[left[up - n]], stands[right[up - n]]
+        rival = max(_rival(value[b] if a == node else value[a], meet), rivals[up])
+        if node >= n and height[node - n] == height[up - n]:
+            rivals[node] = rival
+        if not fused[node] or fused[up] or value[node] < meet:
+            continue
+        if value[node] > meet or rival == 0:
+            kind[node] = STRICT
+        elif rival == 1:
+            kind[node] = WEAK
     return kind
 
 
@@ -288,19 +287,18 @@ def postorder(n: int, left: Ints, right: Ints, parent: Ints) -> Ints:
 
 @compiled
 def lifetimes(
-    n: int, left: Ints, right: Ints, height: Floats, parent: Ints, size: Ints, order: Ints,
-    first: int, last: int, lower: Floats, upper: Floats,
+    n: int, left: Ints, right: Ints, height: Floats, parent: Ints, size: Ints, sequence: Ints,
+    first: int, last: int, lower: Floats, upper: Floats, u: Floats, du: Floats,
 ) -> None:  # fmt: skip
     """For merges first to last (in postorder), the c from which and up to which they are dominant sets.
 
     A node is one while u < height of its parent, where u(c) = c on leaves and h + pq/(p + q) with
     p = u_left - h, q = u_right - h on merges, which grows with c. Solved by Newton's method within a
-    bracket. ``lower`` and ``upper`` hold the leaves' values already.
+    bracket. ``lower`` and ``upper`` hold the leaves' values and those of earlier merges already; u and
+    du are room to work in.
     """
-    u = np.empty(n + left.size)
-    du = np.empty(n + left.size)
     for place in range(first, last):
-        k = order[place]
+        k = sequence[place]
         node = n + k
         lower[node] = max(upper[left[k]], upper[right[k]])
         if parent[node] < 0:
@@ -314,7 +312,7 @@ def lifetimes(
         c = 0.5 * (lo + hi) if size[node] > 2 else 2.0 * target - height[k]
         for _ in range(200):
             for t in range(place - (size[node] - 2), place + 1):
-                j = order[t]
+                j = sequence[t]
                 a, b = left[j], right[j]
                 p = (u[a] if a >= n else c) - height[j]
                 q = (u[b] if b >= n else c) - height[j]
@@ -338,6 +336,24 @@ def lifetimes(
                 break
             c = new
         upper[node] = c
+
+
+@compiled
+def closed_ends(n: int, left: Ints, right: Ints, height: Floats, parent: Ints, upper: Floats) -> Flags:
+    """Whether a node is still a strict maximum at its upper end: no other side there lasts as long."""
+    nodes = upper.size
+    closed = np.zeros(nodes, dtype=np.bool_)
+    longest = np.full(nodes, -np.inf)  # of the other sides above a merge, at the merge's height
+    for node in range(nodes - 1, -1, -1):
+        up = parent[node]
+        if up < 0:
+            continue
+        other = right[up - n] if left[up - n] == node else left[up - n]
+        rival = max(upper[other], longest[up])
+        if node >= n and height[node - n] == height[up - n]:
+            longest[node] = rival
+        closed[node] = rival < upper[node]
+    return closed
 
 
 @compiled

@@ -26,6 +26,9 @@ def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], l
         best = np.full(left.size, -np.inf)
         for k, cluster in enumerate(clusters):
             average = similarity.gradient(cluster.members, _equal(cluster))[left]
+            if similarity.components is not None:  # nothing leads from one component to another
+                home = similarity.components[cluster.members[0]]
+                average[similarity.components[left] != home] = -np.inf
             better = average > best
             best[better] = average[better]
             labels[left[better]] = k
@@ -54,8 +57,9 @@ def predict_by_average(similarity: Similarity, clusters: Sequence[DominantSet], 
     """The cluster with the highest average similarity to a new object."""
     if not len(clusters):
         return np.full(new.shape[0], -1, dtype=np.int64)
-    averages = [similarity.payoff(new, c.members, _equal(c)) for c in clusters]
-    return np.asarray(np.argmax(averages, axis=0), dtype=np.int64)
+    averages = np.array([similarity.payoff(new, c.members, _equal(c)) for c in clusters])
+    best = averages.argmax(axis=0)
+    return np.where(np.isneginf(averages.max(axis=0)), -1, best)
 
 
 def _equal(cluster: DominantSet) -> Floats:

@@ -19,7 +19,7 @@ from dominantsets.peeling import End, Peeling, check_peeling
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
-from dominantsets.solvers.api import check_options
+from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
@@ -47,8 +47,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         formula.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
-        ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"nearest_neighbors"``,
-        ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two sets of rows.
+        ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
+        ``"nearest_neighbors"``, ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of
+        two sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
@@ -186,18 +187,21 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         similarity = self._similarity(X)
         check_peeling(similarity.n, self.n_clusters, self.cutoff, self.min_cluster_size)
-        check_start(self.start, self.algorithm, similarity.n)
         if similarity.n == 1:
             warn("one object is one cluster of one.")
+        # a start is refused before the row sums are made; which solver "auto" means needs the shift
+        early = 0.0 if isinstance(self.shift, str) else float(self.shift)
+        check_start(self.start, choose(self.algorithm, similarity, early, self.start), similarity.n)
         monitor = Monitor(self.max_time, self.callback)
         degrees = similarity.degrees(check_random_state(self.random_state))
         self.similarity_ = similarity
         self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
+        algorithm = choose(self.algorithm, similarity, self.shift_, self.start)
         peeling = Peeling(
             similarity,
             self.n_clusters,
             shift=self.shift_,
-            algorithm=self.algorithm,
+            algorithm=algorithm,
             start=self.start,
             tol=float(self.tol),
             max_iter=int(self.max_iter),

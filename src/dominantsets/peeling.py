@@ -13,7 +13,7 @@ from dominantsets._checks import real, whole
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_problem
-from dominantsets.solvers.api import check_options
+from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.starts import check_start
 
@@ -132,6 +132,11 @@ class Peeling(Iterator[DominantSet]):
             return None
         if problem.n_alive == 1:
             return End.NO_SIMILARITY
+        components = problem.similarity.components
+        if components is not None and np.bincount(components[problem.alive]).max() == 1:
+            return End.NO_SIMILARITY
+        if problem.shift > 0.0 and not problem.similarity.zero_is_nothing:
+            return None
         if float(problem.degrees.max()) <= RESIDUE * self._largest_degree:
             problem.recount()
             if float(problem.degrees.max()) <= problem.similarity.rounding * problem.n_alive:
@@ -240,6 +245,7 @@ def peel(
     check_options(algorithm, shift, tol, max_iter, max_time)
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
+    algorithm = choose(algorithm, similarity, float(shift), start)
     check_start(start, algorithm, similarity.n)
     return Peeling(
         similarity,

@@ -138,6 +138,8 @@ def color_features(rgb: Floats) -> Floats:
 def _as_rgb(image: Any) -> Floats:
     """Any usual image as floats of shape (h, w, 3) between 0 and 1."""
     image = np.asarray(image)
+    if image.ndim == 3 and image.shape[2] == 1:
+        image = image[..., 0]
     grey = image.ndim == 2
     if not grey and (image.ndim != 3 or image.shape[2] not in (3, 4)):
         raise ValueError(f"an image has the shape (h, w), (h, w, 3) or (h, w, 4), got {image.shape}.")

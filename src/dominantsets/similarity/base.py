@@ -50,6 +50,9 @@ class Similarity(ABC):
         the largest similarity where only a matrix is given; None for a graph, which has no such level.
     components : ndarray of int or None
         The component of each object where objects of different ones must not be put together.
+    zero_is_nothing : bool
+        Whether a similarity of 0 means "not alike". For path-based similarity it is only the largest
+        distance there is, and a shift joins such objects too.
     degrees_error : float
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
     """
@@ -59,6 +62,7 @@ class Similarity(ABC):
     offset: float | None = None
     peak: float | None = None
     components: Ints | None = None
+    zero_is_nothing: bool = True
     degrees_error: float = 0.0
 
     @abstractmethod

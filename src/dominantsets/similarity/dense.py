@@ -100,6 +100,8 @@ def checked_distances(D: Any) -> Any:
             f"the matrix of distances is not symmetric: entries ({k}, {m}) and ({m}, {k}) differ by "
             f"{apart:.6g}."
         )
+    if np.any(D.diagonal() != 0):
+        warn("the diagonal of the matrix of distances is not zero; it is taken as zero.")
     return D
 
 

@@ -80,6 +80,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
         if sp.issparse(X):
             return Graph(X)
         return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+    if name == "path" and params.get("metric") == "precomputed":  # distances, not features
+        _check_params(name, params, known=["metric"])
+        return Path(X if sp.issparse(X) else np.asarray(X), **params)
     make = FEATURES[name]
     accepted = [
         p.name

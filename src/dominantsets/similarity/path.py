@@ -22,6 +22,12 @@ class Path(Similarity):
     the height at which i and j meet. So A is never formed: a column and a product with a vector are one
     walk over the tree, O(n). Objects of different components of a graph are never put together.
 
+    The tree of features is exact up to 10 features, by a k-d tree, and up to 20,000 different objects, by
+    looking at all pairs in O(n) memory; above both it is made from 15 nearest neighbours, says so in a
+    warning, and ``tree.approximate`` is True. ``metric="precomputed"`` takes a matrix of distances, or a
+    sparse graph of distances of which one direction of each edge is enough. New objects are reached
+    through the object nearest to them.
+
     Examples
     --------
     >>> import numpy as np
@@ -35,6 +41,7 @@ class Path(Similarity):
         one_of("metric", metric, ("euclidean", "precomputed"))
         self.metric = metric
         self._features: Any = None
+        self._search: Any = None
         if metric == "euclidean":
             if sp.issparse(X):
                 raise ValueError(
@@ -52,6 +59,7 @@ class Path(Similarity):
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
         self.offset = self.peak = self.top
+        self.zero_is_nothing = False
         self.components = self.tree.component if self.tree.n_components > 1 else None
 
     def column(self, i: int) -> Floats:
@@ -78,14 +86,18 @@ class Path(Similarity):
         return _tree.multiply(self.n, self.top, tree.left, tree.right, tree.height, mass)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
-        """New objects are reached through the object nearest to them."""
-        if self._features is not None:
-            search = NearestNeighbors(n_neighbors=1).fit(self._features)
-            reach, nearest = (part[:, 0] for part in search.kneighbors(np.asarray(new)))
-        else:
+        """Similarities of new objects, each through the object nearest to it; -inf where there is no way."""
+        cols = np.asarray(cols)
+        if self._features is None:
             reach, nearest = _nearest_of_distances(new)
-        distances = self.top - self.block(nearest, np.asarray(cols))
-        distances[np.equal.outer(nearest, np.asarray(cols))] = 0.0
+        else:
+            if self._search is None:
+                self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
+            reach, nearest = (part[:, 0] for part in self._search.kneighbors(np.asarray(new)))
+        distances = self.top - self.block(nearest, cols)
+        distances[np.equal.outer(nearest, cols)] = 0.0
+        if self.components is not None:
+            distances[np.not_equal.outer(self.components[nearest], self.components[cols])] = np.inf
         return np.asarray(self.top - np.maximum(distances, reach[:, None]))
 
 
@@ -93,7 +105,8 @@ def _checked_graph(G: Any) -> Any:
     """A sparse graph of distances: square, finite, not negative; one direction of an edge is enough."""
     if G.shape[0] != G.shape[1]:
         raise ValueError(f"a graph of distances must be square, got shape {G.shape}.")
-    G = sp.csr_array(G)
+    G = sp.csr_array(G, copy=True)
+    G.sum_duplicates()
     if G.nnz and (not np.isfinite(G.data).all() or G.data.min() < 0):
         raise ValueError("the graph has NaN, infinite or negative distances; leave such edges out.")
     return G

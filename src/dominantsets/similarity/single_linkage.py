@@ -168,7 +168,7 @@ def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
 
 
 def _nearest_neighbor_edges(points: Floats) -> Edges:
-    """A spanning tree over near neighbours; what they leave apart is joined by its nearest pair."""
+    """A spanning tree over near neighbours; what they leave apart is joined by near pairs."""
     n = len(points)
     search = NearestNeighbors(n_neighbors=NEIGHBORS).fit(points)
     distances, neighbors = search.kneighbors()
@@ -176,21 +176,19 @@ def _nearest_neighbor_edges(points: Floats) -> Edges:
     graph = sp.csr_array((distances.ravel(), (rows, neighbors.ravel())), shape=(n, n))
     count, label = connected_components(graph, directed=False)
     edges = minimum_spanning_tree(graph).tocoo()
-    found = [(edges.row.astype(np.int64), edges.col.astype(np.int64), edges.data)]
-    while count > 1:
-        # each component but the largest reaches for its nearest object outside
-        sizes = np.bincount(label, minlength=count)
-        joined: list[tuple[int, int, float]] = []
-        for c in np.argsort(sizes, kind="stable")[:-1]:
-            mine, rest = np.flatnonzero(label == c), np.flatnonzero(label != c)
-            reach, near = NearestNeighbors(n_neighbors=1).fit(points[rest]).kneighbors(points[mine])
-            k = int(reach[:, 0].argmin())
-            joined.append((int(mine[k]), int(rest[near[k, 0]]), float(reach[k, 0])))
-        joined.sort(key=lambda edge: edge[2])
-        i, j, w = (np.array(column) for column in zip(*joined, strict=True))
-        kept, owner = _tree.unite(label.astype(np.int64), i, j)
-        found.append((i[kept], j[kept], w[kept]))
-        _, label = np.unique(owner, return_inverse=True)
-        count = int(label.max()) + 1
-    u, v, w = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return u, v, w
+    u, v = edges.row.astype(np.int64), edges.col.astype(np.int64)
+    if count == 1:
+        return u, v, edges.data
+    # What neighbours leave apart is joined through a few objects of each part, all pairs of them.
+    few = max(1, PRIM_LIMIT // count)
+    by_part = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
+    chosen = np.concatenate([part[:: -(-part.size // few)] for part in by_part])
+    i, j, w = _tree.prim_features(points[chosen])
+    sequence = np.argsort(w, kind="stable")
+    i, j, w = chosen[i[sequence]], chosen[j[sequence]], w[sequence]
+    kept, _ = _tree.unite(label.astype(np.int64), i, j)
+    return (
+        np.concatenate([u, i[kept]]),
+        np.concatenate([v, j[kept]]),
+        np.concatenate([edges.data, w[kept]]),
+    )

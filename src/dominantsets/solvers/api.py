@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import LowRank, Path, as_similarity
+from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
 from dominantsets.solvers import dual, first_order, tree
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -58,7 +58,8 @@ def solve(
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
-        Called about every 50 ms with a :class:`Progress`; return True to stop.
+        Called about every 50 ms with a :class:`Progress`; return True to stop. "exact" is one pass,
+        which calls it once and has no trace.
 
     Returns
     -------
@@ -81,6 +82,7 @@ def solve(
     """
     check_options(algorithm, shift, tol, max_iter, max_time)
     problem = Problem(as_similarity(S), float(shift))
+    algorithm = choose(algorithm, problem.similarity, problem.shift, start)
     check_start(start, algorithm, problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
@@ -105,11 +107,13 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
         real("max_time", max_time, at_least=0.0)
 
 
-def choose(problem: Problem) -> str:
-    """The solver for a problem's structure."""
-    if isinstance(problem.similarity, Path):
-        return "exact"
-    if isinstance(problem.similarity, LowRank) and dual.applies(problem):
+def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
+    """The solver that "auto" means for a similarity's structure; other names stay as they are."""
+    if algorithm != "auto":
+        return algorithm
+    if isinstance(similarity, Path):  # the exact solver takes no start: one that is given is honoured
+        return "exact" if isinstance(start, str) else "pairwise"
+    if isinstance(similarity, LowRank) and dual.applies(similarity, shift):
         return "dual"
     return "pairwise"
 
@@ -124,11 +128,9 @@ def solve_problem(
     monitor: Monitor,
     trace: bool = False,
 ) -> DominantSet:
-    """Solve for the objects of a problem that are still alive; options are taken as checked."""
-    if algorithm == "auto":
-        algorithm = choose(problem)
+    """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
     if algorithm == "exact":
-        return tree.solve_exactly(problem, tol=tol)
+        return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     x0 = starting_point(problem, start)
     problem = problem.within(x0)
     x0 = np.where(problem.alive, x0, 0.0)

@@ -180,10 +180,9 @@ class _Spread:
         return True
 
 
-def applies(problem: Problem) -> bool:
-    """Whether every object alone is concave, which the dual needs; so for every shift >= 0 but oddities."""
-    similarity = require_low_rank(problem.similarity)
-    return bool((similarity.self_similarity[problem.alive] + problem.shift > 0.0).all())
+def applies(similarity: LowRank, shift: float) -> bool:
+    """Whether every object alone is concave, which the dual needs: so for every shift >= 0, but oddities."""
+    return bool((similarity.self_similarity + shift > 0.0).all())
 
 
 def require_low_rank(similarity: Similarity) -> LowRank:

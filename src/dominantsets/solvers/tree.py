@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dominantsets import _tree
 from dominantsets._checks import real
@@ -16,8 +17,11 @@ from dominantsets.similarity import Path, Similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.single_linkage import SingleLinkage
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet, Status
+
+PIECE = 5_000_000  # leaves visited between two looks at Ctrl-C
 
 
 class _Pass:
@@ -60,17 +64,18 @@ def _require_path(similarity: Similarity) -> Path:
     return similarity
 
 
-def solve_exactly(problem: Problem, *, tol: float) -> DominantSet:
-    """The dominant set of highest value among the objects that are alive."""
+def solve_exactly(problem: Problem, *, tol: float, monitor: Monitor) -> DominantSet:
+    """The dominant set of highest value among the objects that are alive; the callback is told once."""
     similarity = _require_path(problem.similarity)
     run = _Pass(similarity, problem.shift, problem.alive)
     best = run.maxima()[:1]
     x, _ = run.weights(best)
+    halt = monitor.look_up(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
     return certify(
         problem,
         x,
         n_iter=1,
-        status=Status.CONVERGED,
+        status=halt or Status.CONVERGED,
         tol=tol,
         algorithm="exact",
         strict=bool(run.kind[best[0]] == _tree.STRICT),
@@ -151,7 +156,9 @@ class PathSpectrum:
     nodes : ndarray of int
         Nodes of the tree with at least two objects that are a dominant set for some shift.
     shift_from, shift_to : ndarray of float
-        The node is a dominant set for shifts strictly between these (``shift_to`` is inf for a root).
+        The node is a dominant set for shifts above the first and below the second (inf for a root).
+    closed : ndarray of bool
+        Whether it still is at ``shift_to`` itself: so where no neighbour ends there too.
     sizes : ndarray of int
         Number of objects of each node.
     tree : SingleLinkage
@@ -161,6 +168,7 @@ class PathSpectrum:
     nodes: Ints
     shift_from: Floats
     shift_to: Floats
+    closed: NDArray[np.bool_]
     sizes: Ints
     tree: SingleLinkage
 
@@ -169,17 +177,18 @@ class PathSpectrum:
         return self.tree.leaves(node)
 
     def at(self, shift: float) -> Ints:
-        """The nodes that are dominant sets at a shift."""
-        return self.nodes[(self.shift_from < shift) & (shift < self.shift_to)]
+        """The nodes (of at least two objects) that are dominant sets at a shift."""
+        before_end = (shift < self.shift_to) | (self.closed & (shift == self.shift_to))
+        return self.nodes[(self.shift_from < shift) & before_end]
 
 
 def path_spectrum(S: Path) -> PathSpectrum:
     r"""The whole resolution path of a path-based similarity: when each cluster exists.
 
-    A node of the single-linkage tree whose parent is higher is a dominant set for exactly one open
-    interval of shifts: from where its two sides have joined to where its own side joins the parent's
-    other side. Each end is the root of a monotone function, found by Newton's method in a bracket; the
-    cost is a few times the sum of all nodes' sizes.
+    A node of the single-linkage tree whose parent is higher is a dominant set for exactly one interval of
+    shifts: from where its two sides have joined to where its own side joins the parent's other side. Each
+    end is the root of a monotone function, found by Newton's method in a bracket. The cost is a few times
+    the sum of all nodes' sizes: n log n for a balanced tree, n² for a chain.
 
     Parameters
     ----------
@@ -207,16 +216,26 @@ def path_spectrum(S: Path) -> PathSpectrum:
     lower, upper = np.full(n + m, -np.inf), np.full(n + m, np.inf)
     inner = tree.parent[:n] >= 0
     upper[:n][inner] = tree.height[tree.parent[:n][inner] - n]
-    order = _tree.postorder(n, tree.left, tree.right, tree.parent)
-    _tree.lifetimes(
-        n, tree.left, tree.right, tree.height, tree.parent, tree.size, order, 0, m, lower, upper
-    )  # fmt: skip
+    sequence = _tree.postorder(n, tree.left, tree.right, tree.parent)
+    work = np.cumsum(tree.size[n:][sequence])
+    u, du = np.empty(n + m), np.empty(n + m)
+    first = 0
+    while first < m:  # in pieces, between which Ctrl-C is seen
+        done = work[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(work, done + PIECE)))
+        _tree.lifetimes(
+            n, tree.left, tree.right, tree.height, tree.parent, tree.size, sequence,
+            first, last, lower, upper, u, du,
+        )  # fmt: skip
+        first = last
+    closed = _tree.closed_ends(n, tree.left, tree.right, tree.height, tree.parent, upper)
     nodes = np.arange(n, n + m)
     nodes = nodes[upper[nodes] > lower[nodes]]
     return PathSpectrum(
         nodes=nodes,
         shift_from=lower[nodes] - similarity.top,
         shift_to=upper[nodes] - similarity.top,
+        closed=closed[nodes],
         sizes=tree.size[nodes],
         tree=tree,
     )
