@@ -465,15 +465,17 @@ def threshold(
     """The tau with sum of max(0, s_i - tau) / kappa_i = 1 over the living: (tau, how many exceed it).
 
     tau is at least s_i - kappa_i for every i, which leaves few candidates after one sweep; those are
-    narrowed until none falls below the tau of the rest. Candidates are left in ``keep``, in order.
+    narrowed until none falls below the tau of the rest. Candidates are left in ``keep``, in order; s is
+    set to -inf for objects that are gone.
     """
     low = -np.inf
     for i in range(s.size):
-        if alive[i]:
-            low = max(low, s[i] - kappa[i])
+        s[i] = s[i] if alive[i] else -np.inf
+    for i in range(s.size):
+        low = _larger(low, s[i] - kappa[i])
     count = 0
     for i in range(s.size):
-        if alive[i] and s[i] > low:
+        if s[i] > low:
             keep[count] = i
             count += 1
     tau = low

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dominantsets import _kernels
 from dominantsets.similarity.base import Floats, Ints, spans
 
 # Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
@@ -33,6 +34,10 @@ class Rows:
             X = X - center
             self._pending = None
         self._X = X
+        if not self.sparse:
+            # one layout for the compiled sums; other orders are copied once
+            self._plain = np.ascontiguousarray(X).view(np.ndarray)
+            self._plain.flags.writeable = False
 
     def take(self, rows: Ints | slice) -> Floats:
         """The chosen rows, dense and in float64."""
@@ -63,7 +68,7 @@ class Rows:
         return out
 
     def mix(self, support: Ints, weights: Floats) -> Floats:
-        """The weighted sum of the chosen rows: O(sd)."""
+        """The weighted sum of the chosen rows: O(sd), without a copy of them."""
         if self.scale is not None:
             weights = weights * self.scale[support]
         if self.sparse:
@@ -72,12 +77,7 @@ class Rows:
             out = np.asarray(chosen.T @ weights)
         else:
             out = np.zeros(self.d)
-            for part in spans(support.size, 8 * self.d, PIECE_BYTES):
-                piece = self._X[support[part]].astype(np.float64)
-                if self._pending is not None:
-                    piece -= self._pending
-                out += weights[part] @ piece
-            return out
+            _kernels.add_rows(self._plain, np.asarray(support, dtype=np.int64), weights, out)
         if self._pending is not None:
             out -= self._pending * weights.sum()
         return out

@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from dominantsets import _kernels
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints, spans
+from dominantsets.similarity.rows import PIECE_BYTES
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Problem
@@ -64,6 +65,7 @@ class Dual:
         self.root = float(np.sqrt(similarity.factor))
         self.reach = self.root * float(np.sqrt(similarity.square_norms.max()))
         self._keep = np.empty(problem.n, dtype=np.int64)
+        self._spread: _Spread | None = None
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
@@ -88,8 +90,10 @@ class Dual:
         return _Point(w, members, weights, image, f, tau)
 
     def spread(self, members: Ints) -> _Spread:
-        """How x(w) answers to w while its support stays the same."""
-        return _Spread(self, members)
+        """How x(w) answers to w while its support stays the same; the last one is kept."""
+        if self._spread is None or not np.array_equal(self._spread.members, members):
+            self._spread = _Spread(self, members)
+        return self._spread
 
 
 class _Spread:
@@ -100,7 +104,7 @@ class _Spread:
     """
 
     def __init__(self, dual: Dual, members: Ints) -> None:
-        self._dual, self._members = dual, members
+        self._dual, self.members = dual, members
         self._rows = rows = dual.similarity.rows
         inverse = 1.0 / dual.kappa[members]
         self._mean = dual.image(members, inverse) / inverse.sum()
@@ -117,7 +121,7 @@ class _Spread:
             self.matrix = G * np.multiply.outer(self._halves, self._halves)
         else:
             self.matrix = np.zeros((rows.d, rows.d))
-            for part in spans(members.size, 16 * rows.d):
+            for part in spans(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
                 piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
                 self.matrix += piece.T @ piece
 
@@ -125,7 +129,7 @@ class _Spread:
         """C'g."""
         if self._columns is not None:
             return np.asarray(self._columns.T @ g)
-        products = self._dual.root * self._rows.dot(g)[self._members]
+        products = self._dual.root * self._rows.dot(g)[self.members]
         return np.asarray(self._halves * (products - self._mean @ g))
 
     def up(self, v: Floats) -> Floats:
@@ -133,7 +137,7 @@ class _Spread:
         if self._columns is not None:
             return np.asarray(self._columns @ v)
         v = self._halves * v
-        return np.asarray(self._dual.image(self._members, v) - self._mean * v.sum())
+        return np.asarray(self._dual.image(self.members, v) - self._mean * v.sum())
 
     def step(self, g: Floats, radius: float) -> tuple[Floats, bool]:
         """Solve (I - J) step = g within a ball: (step, whether I - J is positive definite).
