@@ -17,7 +17,7 @@ from dominantsets import DominantSet, Status, Step, as_similarity, solve
 from dominantsets.solvers.certificate import negative_definite_on_face
 
 RULES = ("fw", "pairwise", "away")
-METHODS = (*RULES, "replicator")
+METHODS = (*RULES, "replicator", "working-set")
 similarities = st.builds(
     random_similarity, st.integers(2, 14), st.integers(0, 10_000), st.sampled_from([0.0, 0.4, 0.8])
 )
@@ -72,7 +72,7 @@ def test_the_certificate_is_what_the_weights_say(method, A, shift):
 
 
 @given(similarities, shifts)
-@pytest.mark.parametrize("method", ["pairwise", "away"])
+@pytest.mark.parametrize("method", ["pairwise", "away", "working-set"])
 def test_a_converged_answer_satisfies_the_kkt_conditions(method, A, shift):
     cluster = run(A, method, shift=shift, tol=1e-12)
     x = np.zeros(len(A))
@@ -214,13 +214,15 @@ def test_storage_does_not_matter(method, A, shift, storage):
 def test_every_method_on_every_kind(kind):
     _, S, A, atol = kind
     for method in METHODS:
-        limit = 20_000 if method in ("pairwise", "away") else 500
+        limit = 500 if method in ("fw", "replicator") else 20_000
         cluster = run(S, method, shift=0.5 * A.max(), max_iter=limit)
         x = np.zeros(len(A))
         x[cluster.members] = cluster.weights
         r = A @ x - cluster.shift * x
         assert cluster.value == pytest.approx(x @ r + cluster.shift, abs=100 * atol)
         assert cluster.gap == pytest.approx(max(0.0, r.max() - x @ r), abs=100 * atol)
+        if method == "working-set":
+            assert cluster.status is Status.CONVERGED
         if method in ("pairwise", "away"):
             assert cluster.status is Status.CONVERGED
             dense = run(A, method, shift=0.5 * A.max(), max_iter=20_000)

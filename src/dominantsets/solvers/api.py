@@ -8,14 +8,14 @@ import numpy as np
 
 from dominantsets._checks import one_of, real, whole
 from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
-from dominantsets.solvers import dual, first_order, tree
+from dominantsets.solvers import dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet
 from dominantsets.solvers.starts import check_start, starting_point
 
-ALGORITHMS = ("auto", *first_order.RULES, "replicator", "dual", "exact")
+ALGORITHMS = ("auto", *first_order.RULES, "replicator", "working-set", "dual", "exact")
 
 
 def solve(
@@ -36,8 +36,9 @@ def solve(
     ----------
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "dual", "exact"}, default="auto"
-        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "dual" is Newton's
+    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"}, default="auto"
+        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "working-set" solves
+        small blocks of the matrix by the pairwise variant; "dual" is Newton's
         method in d + 1 unknowns for features under sqeuclidean, cosine or linear; "exact" finds the
         dominant set of highest value of a path-based similarity in one pass over its tree. "auto" is
         "dual" or "exact" where the similarity has that structure, else "pairwise".
@@ -138,6 +139,10 @@ def solve_problem(
     face: bool | None = None
     if algorithm == "dual":
         x, n_iter, status, history, face = dual.solve_dual(
+            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
+        )
+    elif algorithm == "working-set":
+        x, n_iter, status, history = working_set.solve_working_set(
             problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
         )
     elif algorithm == "replicator":

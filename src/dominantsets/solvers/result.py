@@ -34,6 +34,7 @@ class Step(enum.IntEnum):
     JUMP = 5  # truncated Frank-Wolfe step (negative shifts only): all mass to one object
     REPLICATE = 6  # replicator dynamics
     SAFE = 7  # dual: the step that never descends
+    ROUND = 9  # working set: a block solved, and one product with the whole similarity
     NEWTON = 8  # dual: Newton's step, or an extrapolation
 
 

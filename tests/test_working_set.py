@@ -1,0 +1,98 @@
+"""The working set: small blocks of a large similarity."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import features, random_similarity
+from dominantsets import Status, Step, as_similarity, peel, solve
+from dominantsets.solvers import working_set
+
+
+@given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9]), st.floats(0.0, 10.0))
+def test_answers_are_kkt_points_of_the_whole_problem(n, seed, zeros, shift):
+    A = random_similarity(n, seed, zeros)
+    for stored in (A, sp.csr_array(A)):
+        cluster = solve(stored, algorithm="working-set", shift=shift, tol=1e-11)
+        x = np.zeros(n)
+        x[cluster.members] = cluster.weights
+        r = A @ x - shift * x
+        f = x @ r
+        assert cluster.weights.min() > 0
+        assert x.sum() == pytest.approx(1.0, abs=1e-12)
+        assert r.max() - f <= 1e-9 * max(1.0, shift)
+        assert cluster.value == pytest.approx(f + shift, abs=1e-11 * max(1.0, shift))
+
+
+@given(st.integers(5, 60), st.integers(0, 10_000), st.floats(0.0, 5.0))
+def test_weights_are_those_of_pairwise_where_supports_agree(n, seed, shift):
+    A = random_similarity(n, seed)
+    one = solve(A, algorithm="working-set", shift=shift, tol=1e-12)
+    other = solve(A, algorithm="pairwise", shift=shift, tol=1e-12)
+    if one.members.tolist() == other.members.tolist() and one.strict:
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+
+
+def test_a_large_similarity_in_few_rounds():
+    A = as_similarity(as_similarity(features(2_000, 10), "rbf", gamma=0.02).toarray())
+    for shift in (0.0, 0.5, 10.0):
+        cluster = solve(A, algorithm="working-set", shift=shift, trace=True, tol=1e-12)
+        assert cluster.status is Status.CONVERGED
+        assert len(cluster.trace) <= 40
+        assert set(cluster.trace.step.tolist()) == {Step.ROUND}
+        assert np.diff(cluster.trace.value).min(initial=0.0) >= -1e-12
+        assert cluster.gap <= solve(A, shift=shift, algorithm="pairwise").gap
+
+
+def test_supports_beyond_the_block_go_on_with_the_plain_loop(monkeypatch):
+    A = random_similarity(200, seed=0) + 1.0
+    np.fill_diagonal(A, 0.0)
+    expected = solve(A, shift=20.0, algorithm="pairwise")
+    monkeypatch.setattr(working_set, "BLOCK_LIMIT", 80)
+    cluster = solve(A, shift=20.0, algorithm="working-set")
+    assert len(cluster) > 80
+    assert cluster.status is Status.CONVERGED
+    assert cluster.value == pytest.approx(expected.value, rel=1e-9)
+
+
+def test_a_dense_start_begins_from_its_best_candidates():
+    A = random_similarity(500, seed=1)
+    cluster = solve(A, algorithm="working-set", start="barycenter")
+    assert cluster.status is Status.CONVERGED
+    assert len(cluster) < 50
+
+
+def test_once_f_is_negative_everybody_gains_and_it_still_ends():
+    """A sparse graph with a shift above its degrees: f < 0, all objects violate."""
+    graph = sp.csr_array(random_similarity(400, seed=2, zeros=0.99))
+    cluster = solve(graph, algorithm="working-set", shift=5.0)
+    assert cluster.status in (Status.CONVERGED, Status.STALLED)
+    assert cluster.relative_gap < 1e-6
+
+
+def test_peeling_with_it():
+    S = as_similarity(features(600, 5), "laplacian", gamma=0.1)
+    ours = peel(S, 4, shift=3.0, algorithm="working-set")
+    theirs = peel(S, 4, shift=3.0, algorithm="pairwise")
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-2)
+        assert one.status is Status.CONVERGED
+
+
+def test_it_can_be_stopped():
+    A = random_similarity(800, seed=3)
+    stopped = solve(A, algorithm="working-set", shift=3.0, callback=lambda progress: progress.n_iter > 0)
+    assert stopped.status is Status.STOPPED
+    interrupted = solve(
+        A, algorithm="working-set", shift=3.0, callback=lambda progress: os.kill(os.getpid(), signal.SIGINT)
+    )
+    assert interrupted.status is Status.INTERRUPTED
+    for cluster in (stopped, interrupted):
+        assert cluster.weights.sum() == pytest.approx(1.0)
