@@ -411,6 +411,22 @@ def add_rows(
         k += 1
 
 
+def _reassociated(function: _F) -> _F:
+    """Compile so that sums may be taken in another order: vector code, error still of rounding size."""
+    return compiled(function, fastmath=_FASTMATH | {"reassoc"})
+
+
+@_reassociated
+def dot_rows(X: NDArray[np.float64], w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
+    for i in range(out.size):
+        row = X[i]
+        total = 0.0
+        for f in range(w.size):
+            total += np.float64(row[f]) * w[f]
+        out[i] = total
+
+
 @compiled
 def add_sparse_rows(
     indptr: NDArray[np.int64],

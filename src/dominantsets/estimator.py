@@ -58,7 +58,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
         proportion to n so that clusters keep their extent as more objects are drawn from one
         distribution; for a graph, 0.9 of its mean degree.
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"}, default="auto"
+    algorithm : str, default="auto"
+        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         Where the solver starts, see :func:`solve`.

@@ -203,7 +203,8 @@ def peel(
         similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
     shift : float, default=0.0
         The resolution, as in :func:`solve`.
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"}, default="auto"
+    algorithm : str, default="auto"
+        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, as in :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at

@@ -17,9 +17,9 @@ PIECE_BYTES = 2**20
 class Rows:
     r"""The rows :math:`s_i (x_i - \mu)` of a feature matrix, never formed as a whole where avoidable.
 
-    float64 arrays in memory are centred once, in a copy. float32 arrays and memmaps are converted and
-    centred piece by piece, because a centred float32 copy would round the data differently from the
-    memmap. Sparse rows are never densified: their centre enters as a correction.
+    float64 arrays in memory are centred once, in a copy. For float32 arrays, memmaps and sparse rows the
+    centre enters as a correction, in float64: a centred float32 copy would round the data differently from
+    the memmap, and sparse rows must stay sparse.
     """
 
     def __init__(self, X: Any, center: Floats | None = None, scale: Floats | None = None) -> None:
@@ -51,18 +51,14 @@ class Rows:
         return piece
 
     def dot(self, w: Floats) -> Floats:
-        """Products of all rows with one vector: O(nd)."""
-        if self.sparse or (self._pending is None and self._X.dtype == np.float64):
-            out = np.asarray(self._X @ w)
-            if self._pending is not None:
-                out -= self._pending @ w
+        """Products of all rows with one vector: O(nd), without a copy of them."""
+        if self.sparse or self._X.dtype == np.float64:
+            out = np.asarray(self._X @ w)  # SciPy, or BLAS on every core
         else:
             out = np.empty(self.n)
-            for part in spans(self.n, 8 * self.d, PIECE_BYTES):
-                piece = self._X[part].astype(np.float64)
-                if self._pending is not None:
-                    piece -= self._pending
-                out[part] = piece @ w
+            _kernels.dot_rows(self._plain, w, out)
+        if self._pending is not None:
+            out -= self._pending @ w
         if self.scale is not None:
             out *= self.scale
         return out

@@ -36,7 +36,8 @@ def solve(
     ----------
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
-    algorithm : {"auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"}, default="auto"
+    algorithm : str, default="auto"
+        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "working-set" solves
         small blocks of the matrix by the pairwise variant; "dual" is Newton's
         method in d + 1 unknowns for features under sqeuclidean, cosine or linear; "exact" finds the

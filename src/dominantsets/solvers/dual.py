@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from dominantsets import _kernels
 from dominantsets.similarity import LowRank, Similarity
@@ -145,17 +146,16 @@ class _Spread:
         Where I - J is indefinite its eigenvalues are taken by their size, which points uphill along every
         one of them; where the step is longer than the radius they are raised until it is not.
         """
-        definite = True
-        try:
-            factor = cho_factor(np.eye(len(self.matrix)) - self.matrix, lower=True, check_finite=False)
+        # LAPACK itself: for small clusters the usual wrappers take longer than the factorisation
+        factor, failed = dpotrf(self._identity_minus(1.0), lower=1, overwrite_a=1)
+        definite = failed == 0
+        if definite:
             if self.small:
-                step = g + self.up(cho_solve(factor, self.down(g), check_finite=False))
+                step = g + self.up(dpotrs(factor, self.down(g), lower=1)[0])
             else:
-                step = cho_solve(factor, g, check_finite=False)
-            if np.isfinite(step).all() and np.linalg.norm(step) <= radius:
+                step = dpotrs(factor, g, lower=1)[0]
+            if step @ step <= radius * radius:
                 return step, True
-        except LinAlgError:
-            definite = False
         values, vectors = eigh(self.matrix, check_finite=False)
         if self.small:  # eigenvectors of J are those of C'C under C; J is 0 across them
             kept = values > 1e-13 * max(float(values[-1]), 1e-300)
@@ -177,11 +177,12 @@ class _Spread:
     def definite(self) -> bool:
         """Whether I - J is positive definite, beyond rounding: a proof of a strict maximum on the face."""
         slack = 4 * EPS * len(self.matrix) * max(1.0, float(np.abs(self.matrix).max()))
-        try:
-            cho_factor((1.0 - slack) * np.eye(len(self.matrix)) - self.matrix, check_finite=False)
-        except LinAlgError:
-            return False
-        return True
+        return bool(dpotrf(self._identity_minus(1.0 - slack), lower=1, overwrite_a=1)[1] == 0)
+
+    def _identity_minus(self, one: float) -> Floats:
+        out = np.negative(self.matrix)
+        out[np.diag_indices(len(out))] += one
+        return out
 
 
 def applies(similarity: LowRank, shift: float) -> bool:
