@@ -443,6 +443,59 @@ def add_sparse_rows(
             out[indices[e]] += w * data[e]
 
 
+def _watchful(function: _F) -> _F:
+    """Compile with sums in any order, but without the promise that there are no NaN."""
+    return compiled(function, fastmath={"reassoc"})
+
+
+@_watchful
+def _stain(total: float, value: float) -> float:
+    """total + 0, unless value is NaN or infinite: then NaN, for good."""
+    return total + value * 0.0
+
+
+@compiled
+def _compare(u: Any, v: Any, seen: NDArray[np.float64]) -> None:
+    """Smallest, largest and farthest apart of two equally long pieces, and whether all are finite."""
+    least, most, apart, stain = seen[0], seen[1], seen[2], seen[3]
+    for k in range(u.size):
+        a, b = np.float64(u[k]), np.float64(v[k])
+        least = _smaller(least, _smaller(a, b))
+        most = _larger(most, _larger(a, b))
+        apart = _larger(apart, _larger(a - b, b - a))
+        stain = _stain(stain, a)
+        stain = _stain(stain, b)
+    seen[0], seen[1], seen[2], seen[3] = least, most, apart, stain
+
+
+@compiled
+def glance_square(A: NDArray[np.float64], tile: int) -> NDArray[np.float64]:
+    """Smallest and largest entry off the diagonal, largest difference of a_ij and a_ji, and a stain.
+
+    The stain is 0 where every entry is finite, else NaN, and then the other three mean nothing. One sweep by
+    tiles, in vector code; where it finds a fault, ``inspect_square`` says where it is.
+    """
+    n = A.shape[0]
+    seen = np.array([np.inf, 0.0, 0.0, 0.0])
+    turned = np.empty((tile, tile), dtype=A.dtype)
+    for i0 in range(0, n, tile):
+        rows = min(tile, n - i0)
+        for j0 in range(i0, n, tile):
+            cols = min(tile, n - j0)
+            for b in range(cols):
+                source = A[j0 + b, i0 : i0 + rows]
+                for a in range(source.size):
+                    turned[a, b] = source[a]
+            for a in range(rows):
+                u, v = A[i0 + a, j0 : j0 + cols], turned[a, :cols]
+                if i0 == j0:
+                    _compare(u[:a], v[:a], seen)
+                    _compare(u[a + 1 :], v[a + 1 :], seen)
+                else:
+                    _compare(u, v, seen)
+    return seen
+
+
 @_exact
 def inspect_square(A: NDArray[np.float64], tile: int) -> tuple[int, float, int, int, float, int, int, float]:
     """What a dense similarity must not have, in one sweep by tiles; the diagonal is left out.

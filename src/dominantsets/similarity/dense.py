@@ -15,7 +15,7 @@ from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 # Side of the tiles in which a_ij is compared with a_ji: of the cache, and of a page of a file.
-TILE, TILE_ON_DISK = 64, 512
+TILE, TILE_ON_DISK = 128, 512
 
 
 class Dense(Similarity):
@@ -140,7 +140,11 @@ def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
 
 def _checked_largest(A: NDArray[Any], tile: int) -> float:
     """Refuse what is not a similarity; the largest entry otherwise."""
-    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(A, tile)
+    tolerance = SYMMETRY_TOLERANCE[A.dtype]
+    least, most, apart, stain = _kernels.glance_square(A, tile)
+    if stain == 0.0 and least >= 0.0 and apart <= tolerance * most and (most > 0.0 or A.shape[0] == 1):
+        return float(most)
+    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(A, tile)  # slower: says where
     if bad:
         raise ValueError(
             f"the similarity has NaN or infinite entries ({bad} pairs of objects); "
@@ -151,7 +155,6 @@ def _checked_largest(A: NDArray[Any], tile: int) -> float:
             f"the similarity has negative entries, such as {least:.6g} at ({i}, {j}); "
             "add a constant to the off-diagonal entries, or pass a distance D as max(D) - D."
         )
-    tolerance = SYMMETRY_TOLERANCE[A.dtype]
     if apart > tolerance * most:
         raise ValueError(
             f"the similarity is not symmetric: entries ({k}, {m}) and "

@@ -302,14 +302,4 @@ def solve_dual(
     out[run.point.members] = run.point.weights
     smaller = min(run.point.members.size, dual.similarity.rows.d)
     face = dual.spread(run.point.members).definite() if smaller <= DENSE_LIMIT else None
-    return out, run.passes, status, _history(run.rows, problem.shift) if trace else None, face
-
-
-def _history(rows: list[tuple[float, float, int, int]], shift: float) -> Trace:
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return Trace(
-        value=table[:, 0] + shift,
-        gap=table[:, 1],
-        support_size=table[:, 2].astype(np.int64),
-        step=table[:, 3].astype(np.int8),
-    )
+    return out, run.passes, status, Trace.from_rows(run.rows, problem.shift) if trace else None, face

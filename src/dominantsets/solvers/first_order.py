@@ -182,7 +182,7 @@ def replicate(
     x = x.copy()
     shift = problem.shift
     lift = max(shift, 0.0)
-    rows: list[tuple[float, float, int]] = []
+    rows: list[tuple[float, float, int, int]] = []
     n_iter, status = 0, Status.MAX_ITER
     try:
         while n_iter < max_iter:
@@ -195,7 +195,7 @@ def replicate(
             size, moved = _kernels.replicate(x, r, f, lift)
             n_iter += 1
             if trace:
-                rows.append((f + shift, gap, size))
+                rows.append((f, gap, size, int(Step.REPLICATE)))
             if moved <= tol * tol:
                 status = Status.STEADY
                 break
@@ -206,13 +206,4 @@ def replicate(
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    history = None
-    if trace:
-        table = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        history = Trace(
-            value=table[:, 0],
-            gap=table[:, 1],
-            support_size=table[:, 2].astype(np.int64),
-            step=np.full(len(table), Step.REPLICATE, dtype=np.int8),
-        )
-    return x, n_iter, status, history
+    return x, n_iter, status, Trace.from_rows(rows, shift) if trace else None

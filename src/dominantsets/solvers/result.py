@@ -54,6 +54,17 @@ class Trace:
     def __len__(self) -> int:
         return len(self.value)
 
+    @classmethod
+    def from_rows(cls, rows: list[tuple[float, float, int, int]], shift: float) -> Trace:
+        """From f, gap, support size and step of each iteration."""
+        table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+        return cls(
+            value=table[:, 0] + shift,
+            gap=table[:, 1],
+            support_size=table[:, 2].astype(np.int64),
+            step=table[:, 3].astype(np.int8),
+        )
+
     def counts(self) -> dict[str, int]:
         """How many good, drop and swap steps were taken, in the paper's words."""
         n = np.bincount(self.step, minlength=len(Step))

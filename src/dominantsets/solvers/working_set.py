@@ -65,7 +65,7 @@ class _Rounds:
         self.working = members
         self.grow = GROW
         self.n_iter = 0
-        self.rounds: list[tuple[float, float, int]] = []
+        self.rounds: list[tuple[float, float, int, int]] = []
         self._returns = np.zeros(problem.n, dtype=np.int8)
         self._settled = np.empty(0, dtype=np.int64)
 
@@ -154,7 +154,7 @@ def solve_working_set(
         status = _climb(run, tol, max_iter, monitor)
     except KeyboardInterrupt:  # weights are set at once, after a round
         status = Status.INTERRUPTED
-    return run.x, run.n_iter, status, _history(run, problem.shift) if trace else None
+    return run.x, run.n_iter, status, Trace.from_rows(run.rounds, problem.shift) if trace else None
 
 
 def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
@@ -177,7 +177,7 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         halt = monitor.look_up(run.n_iter, f + problem.shift, gap, int(np.count_nonzero(run.x)))
         if halt is not None:
             return halt
-        run.rounds.append((f, gap, int(np.count_nonzero(run.x))))
+        run.rounds.append((f, gap, int(np.count_nonzero(run.x)), int(Step.ROUND)))
         entered = run.admit()
         if run.working.size > BLOCK_LIMIT:  # too large for a block: the plain loop, column by column
             run.x, steps, status, _ = first_order.ascend(
@@ -195,13 +195,3 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         if stalled:
             run.recompute()
             fresh = True
-
-
-def _history(run: _Rounds, shift: float) -> Trace:
-    table = np.array(run.rounds, dtype=np.float64).reshape(-1, 3)
-    return Trace(
-        value=table[:, 0] + shift,
-        gap=table[:, 1],
-        support_size=table[:, 2].astype(np.int64),
-        step=np.full(len(table), Step.ROUND, dtype=np.int8),
-    )
