@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
+from dominantsets.similarity import Graph, LowRank, Path, Similarity, as_similarity
 from dominantsets.solvers import dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -15,6 +15,7 @@ from dominantsets.solvers.problem import Problem
 from dominantsets.solvers.result import DominantSet
 from dominantsets.solvers.starts import check_start, starting_point
 
+LARGE_GRAPH = 2_000  # objects from which the working set is the faster one: benchmarks/crossover.py
 ALGORITHMS = ("auto", *first_order.RULES, "replicator", "working-set", "dual", "exact")
 
 
@@ -37,12 +38,12 @@ def solve(
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
-        Frank-Wolfe, its pairwise and away-steps variants, or replicator dynamics; "working-set" solves
-        small blocks of the matrix by the pairwise variant; "dual" is Newton's
-        method in d + 1 unknowns for features under sqeuclidean, cosine or linear; "exact" finds the
-        dominant set of highest value of a path-based similarity in one pass over its tree. "auto" is
-        "dual" or "exact" where the similarity has that structure, else "pairwise".
+        "fw", "pairwise" or "away" (Frank-Wolfe and its variants); "replicator" (replicator dynamics);
+        "working-set" (small blocks of the matrix, by the pairwise variant); "dual" (Newton's method in
+        d + 1 unknowns, for features under sqeuclidean, cosine or linear); "exact" (the dominant set of
+        highest value of a path-based similarity, in one pass over its tree). "auto" is "dual" or "exact"
+        where the similarity has that structure, "working-set" for graphs of 2,000 objects and more, else
+        "pairwise".
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
         weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
@@ -117,6 +118,8 @@ def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> 
         return "exact" if isinstance(start, str) else "pairwise"
     if isinstance(similarity, LowRank) and dual.applies(similarity, shift):
         return "dual"
+    if isinstance(similarity, Graph) and similarity.n >= LARGE_GRAPH:
+        return "working-set"
     return "pairwise"
 
 
