@@ -1,9 +1,9 @@
 """From which size on is the working set faster than pairwise Frank-Wolfe? The choice of ``algorithm="auto"``.
 
 Run ``python benchmarks/crossover.py``; it prints a table and writes results/crossover.json. Milliseconds for
-one cluster, the mean of the first K peeled, from a prepared similarity to a relative gap of 1e-10; both in one
-run, the better of two rounds. Neighbour graphs (15 neighbours of blobs in 5 dimensions) at shifts of 0, 0.5 and
-0.9 of the mean degree, and dense Gaussian similarities at 0, their mean and 0.005 n.
+one cluster, the mean of the first K peeled, from a prepared similarity to a relative gap of 1e-10; both in
+one run, the better of two rounds. Neighbour graphs (15 neighbours of blobs in 5 dimensions) at shifts of 0,
+0.5 and 0.9 of the mean degree, and dense Gaussian similarities at 0, their mean and 0.005 n.
 """
 
 from __future__ import annotations
