@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import features, random_similarity
-from dominantsets import Status, Step, as_similarity, peel, solve
+from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
 from dominantsets.solvers import working_set
 
 
@@ -75,6 +75,17 @@ def test_once_f_is_negative_everybody_gains_and_it_still_ends():
     cluster = solve(graph, algorithm="working-set", shift=5.0)
     assert cluster.status in (Status.CONVERGED, Status.STALLED)
     assert cluster.relative_gap < 1e-6
+
+
+def test_a_graph_that_dissolves_says_so(monkeypatch):
+    monkeypatch.setattr(working_set, "BLOCK_LIMIT", 100)
+    graph = sp.csr_array(random_similarity(600, seed=2, zeros=0.99))
+    cluster = solve(graph, algorithm="working-set", shift=50.0)
+    assert cluster.status is Status.DISSOLVED
+    assert cluster.weights.sum() == pytest.approx(1.0)
+    with pytest.warns(UserWarning, match="too large for this graph, whose mean degree is"):
+        DominantSets(1, affinity="precomputed", algorithm="working-set", shift=50.0).fit(graph)
+    assert solve(graph, algorithm="working-set", shift=0.0).status is Status.CONVERGED
 
 
 def test_peeling_with_it():

@@ -287,7 +287,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return
         loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
         loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
-        if loose:
+        if any(c.status is Status.DISSOLVED for c in loose):
+            degree = float(self.similarity_.degrees().mean())
+            warn(
+                f"the shift of {self.shift_:.6g} is too large for this graph, whose mean degree is "
+                f"{degree:.6g}: every object would gain by joining; lower it.",
+                ConvergenceWarning,
+            )
+        elif loose:
             worst = max(c.relative_gap for c in loose)
             warn(
                 f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "

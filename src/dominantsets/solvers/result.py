@@ -17,6 +17,7 @@ class Status(enum.Enum):
     CONVERGED = "converged"  # the recomputed gap is within tolerance
     STEADY = "steady"  # replicator dynamics moved by no more than tol, the gap is above tolerance
     STALLED = "stalled"  # no step makes progress in floating point, the gap is above tolerance
+    DISSOLVED = "dissolved"  # a graph's shift exceeds its degrees: every object would gain by joining
     MAX_ITER = "max_iter"  # the budget of iterations is used up
     TIME_LIMIT = "time_limit"  # the budget of time is used up
     INTERRUPTED = "interrupted"  # Ctrl-C

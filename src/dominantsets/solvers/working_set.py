@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve
 
+from dominantsets.similarity import Graph
 from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.solvers import first_order
 from dominantsets.solvers.certificate import EPS, scale_of
@@ -179,6 +180,8 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
             return halt
         run.rounds.append((f, gap, int(np.count_nonzero(run.x)), int(Step.ROUND)))
         entered = run.admit()
+        if run.working.size > BLOCK_LIMIT and f < 0.0 and isinstance(problem.similarity, Graph):
+            return Status.DISSOLVED  # objects without an edge to the cluster have r = 0 > f: all of them
         if run.working.size > BLOCK_LIMIT:  # too large for a block: the plain loop, column by column
             run.x, steps, status, _ = first_order.ascend(
                 problem, run.x, "pairwise", tol=tol, max_iter=max_iter - run.n_iter, monitor=monitor
