@@ -26,7 +26,8 @@ pin_threads(1)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
-from dominantsets import _kernels, as_similarity, solve  # noqa: E402
+from dominantsets import as_similarity, solve  # noqa: E402
+from dominantsets._compile import compiled, larger  # noqa: E402
 from dominantsets.solvers import Monitor, Problem, first_order  # noqa: E402
 
 SIZES = (500, 2_000, 10_000)
@@ -76,7 +77,7 @@ def numpy_form(A: np.ndarray, rule: str, steps: int, start: int = 0) -> list[tup
     return read
 
 
-@_kernels.compiled
+@compiled
 def lower_bound(A: Any, r: Any, order: Any, two: bool) -> float:
     total = 0.0
     for t in range(len(order)):
@@ -86,12 +87,12 @@ def lower_bound(A: Any, r: Any, order: Any, two: bool) -> float:
             for k in range(r.size):
                 v = r[k] + 1e-9 * (a[k] - b[k])
                 r[k] = v
-                top = _kernels._larger(top, v)
+                top = larger(top, v)
         else:
             for k in range(r.size):
                 v = 0.999 * r[k] + 1e-9 * a[k]
                 r[k] = v
-                top = _kernels._larger(top, v)
+                top = larger(top, v)
         total += top
     return total
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
-from dominantsets import DominantSets, Status, Step, _kernels, as_similarity, peel, solve
+from dominantsets import DominantSets, Status, Step, _arrays, as_similarity, peel, solve
 from dominantsets.estimator import automatic_shift
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
@@ -98,7 +98,7 @@ def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa):
     kappas = kappa * (1 + rng.random(n)) if varied else np.full(n, kappa)
     alive = rng.random(n) < 0.8
     alive[rng.integers(n)] = True
-    tau, count = _kernels.threshold(s, kappas, alive, np.empty(n, dtype=np.int64))
+    tau, count = _arrays.threshold(s, kappas, alive, np.empty(n, dtype=np.int64))
     x = np.where(alive, np.maximum(0.0, s - tau) / kappas, 0.0)
     assert x.sum() == pytest.approx(1.0, rel=1e-9)
     assert count >= np.count_nonzero(x)

@@ -51,7 +51,7 @@ def test_every_way_to_a_tree_has_scipys_heights(d, kind, monkeypatch):
         np.testing.assert_allclose(np.sort(tree.height), expected, rtol=1e-12, atol=1e-12)
         assert not tree.approximate
     if len(points) > 1:
-        for edges in (single_linkage.boruvka(points), single_linkage._tree.prim_features(points)):
+        for edges in (single_linkage.boruvka(points), single_linkage._spanning.prim_features(points)):
             np.testing.assert_allclose(
                 np.sort(edges[2]), np.sort(linkage(points, "single")[:, 2]), rtol=1e-12
             )

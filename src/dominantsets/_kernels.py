@@ -1,31 +1,18 @@
-"""Every compiled function of the package.
+"""The compiled loop of the first-order methods: the step, the passes over r, the loop, replicator dynamics.
 
-They live in one module because Numba's disk cache notices a change of a function's own file only:
-a cached caller of a changed callee in another file would go stale.
-
-Conventions: a compiled function takes plain arrays (or a named tuple of them), allocates nothing that
-grows with n, releases the GIL, and returns after a bounded number of steps so that Python can look at
-Ctrl-C, the clock and the callback in between.
+Conventions: a compiled function takes plain arrays (or a named tuple of them), allocates nothing that grows
+with n, releases the GIL, and returns after a bounded number of steps so that Python can look at Ctrl-C, the
+clock and the callback in between.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numba
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_log = logging.getLogger(__name__)
-
-# Reductions over r vectorise only where the compiler may ignore NaN and signed zeros. Infinities are
-# used on purpose (removed objects have r = -inf), so "ninf" must not be promised.
-_FASTMATH = {"nnan", "nsz", "contract"}
+from dominantsets._compile import compiled, larger, smaller
 
 FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.first_order.RULES
 TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the values of Step
@@ -33,39 +20,6 @@ PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
 TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
 BLOCK = 256  # objects whose largest and smallest r are kept as one number
 STRIDE = 32  # objects looked at together when the place of such a number is sought
-
-
-def compiled(function: _F, fastmath: bool | set[str] = _FASTMATH) -> _F:
-    """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
-    try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError as error:  # no folder for the cache is writable: slower start, same result
-        _log.info("compiled code is not cached: %s", error)
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
-
-
-def _exact(function: _F) -> _F:
-    """Compile without the promise that there are no NaN: for functions that look for them."""
-    return compiled(function, fastmath=False)
-
-
-def _ordered(symbol: str) -> Any:
-    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction."""
-
-    def typed(typingctx: Any, a: Any, b: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            flags = ("nnan", "nsz")
-            first = builder.fcmp_ordered(symbol, args[0], args[1], flags=flags)
-            return builder.select(first, args[0], args[1], flags=flags)
-
-        return types.float64(types.float64, types.float64), generate
-
-    return intrinsic(typed)
-
-
-_larger = _ordered(">")
-_smaller = _ordered("<")
 
 
 class Walk(NamedTuple):
@@ -131,7 +85,7 @@ def _top(r: NDArray[np.float64], value: float) -> int:
         part = r[start : start + STRIDE]
         top = -np.inf
         for k in range(part.size):
-            top = _larger(top, part[k])
+            top = larger(top, part[k])
         if top == value:
             break
         start += STRIDE
@@ -150,13 +104,13 @@ def _bottom(r: NDArray[np.float64], fence: NDArray[np.float32], value: float) ->
         part, wall = r[start : start + STRIDE], fence[start : start + STRIDE]
         bottom = np.inf
         for k in range(part.size):
-            bottom = _smaller(bottom, _larger(part[k], np.float64(wall[k])))
+            bottom = smaller(bottom, larger(part[k], np.float64(wall[k])))
         if bottom == value:
             break
         start += STRIDE
     part, wall = r[start:], fence[start:]
     for k in range(part.size):
-        if _larger(part[k], np.float64(wall[k])) == value:
+        if larger(part[k], np.float64(wall[k])) == value:
             return start + k
     return 0
 
@@ -192,8 +146,8 @@ def survey(walk: Walk) -> None:
         r, fence = walk.r[s:e], walk.fence[s:e]
         top, bottom = -np.inf, np.inf
         for k in range(r.size):
-            top = _larger(top, r[k])
-            bottom = _smaller(bottom, _larger(r[k], np.float64(fence[k])))
+            top = larger(top, r[k])
+            bottom = smaller(bottom, larger(r[k], np.float64(fence[k])))
         walk.block_max[b], walk.block_min[b] = top, bottom
     _look(walk, True)
 
@@ -211,13 +165,13 @@ def _advance_one(walk: Walk, c: float, p: float, a: NDArray[np.float64], with_mi
             for k in range(r.size):
                 v = c * r[k] + p * column[k]
                 r[k] = v
-                top = _larger(top, v)
-                bottom = _smaller(bottom, _larger(v, np.float64(fence[k])))
+                top = larger(top, v)
+                bottom = smaller(bottom, larger(v, np.float64(fence[k])))
         else:
             for k in range(r.size):
                 v = c * r[k] + p * column[k]
                 r[k] = v
-                top = _larger(top, v)
+                top = larger(top, v)
         walk.block_max[b] = top
         walk.block_min[b] = bottom
 
@@ -234,8 +188,8 @@ def _advance_two(walk: Walk, p: float, a: NDArray[np.float64], o: NDArray[np.flo
         for k in range(r.size):
             v = r[k] + p * (np.float64(column[k]) - np.float64(other[k]))
             r[k] = v
-            top = _larger(top, v)
-            bottom = _smaller(bottom, _larger(v, np.float64(fence[k])))
+            top = larger(top, v)
+            bottom = smaller(bottom, larger(v, np.float64(fence[k])))
         walk.block_max[b] = top
         walk.block_min[b] = bottom
 
@@ -387,179 +341,3 @@ def replicate(x: NDArray[np.float64], r: NDArray[np.float64], f: float, lift: fl
     for k in range(x.size):
         x[k] /= total
     return size, moved
-
-
-@compiled
-def add_rows(
-    A: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """out += sum of weights[k] A[rows[k]], four rows a sweep, in float64 whatever A is."""
-    k = 0
-    while k + 4 <= rows.size:
-        a, b, c, d = A[rows[k]], A[rows[k + 1]], A[rows[k + 2]], A[rows[k + 3]]
-        u, v, w, z = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for i in range(out.size):
-            out[i] += u * a[i] + v * b[i] + w * c[i] + z * d[i]
-        k += 4
-    while k < rows.size:
-        a, u = A[rows[k]], weights[k]
-        for i in range(out.size):
-            out[i] += u * a[i]
-        k += 1
-
-
-def _reassociated(function: _F) -> _F:
-    """Compile so that sums may be taken in another order: vector code, error still of rounding size."""
-    return compiled(function, fastmath=_FASTMATH | {"reassoc"})
-
-
-@_reassociated
-def dot_rows(X: NDArray[np.float64], w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
-    for i in range(out.size):
-        row = X[i]
-        total = 0.0
-        for f in range(w.size):
-            total += np.float64(row[f]) * w[f]
-        out[i] = total
-
-
-@compiled
-def add_sparse_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
-    data: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """out += sum of weights[k] A[rows[k]] for a CSR matrix A."""
-    for k in range(rows.size):
-        w = weights[k]
-        for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            out[indices[e]] += w * data[e]
-
-
-def _watchful(function: _F) -> _F:
-    """Compile with sums in any order, but without the promise that there are no NaN."""
-    return compiled(function, fastmath={"reassoc"})
-
-
-@_watchful
-def _stain(total: float, value: float) -> float:
-    """total + 0, unless value is NaN or infinite: then NaN, for good."""
-    return total + value * 0.0
-
-
-@compiled
-def _compare(u: Any, v: Any, seen: NDArray[np.float64]) -> None:
-    """Smallest, largest and farthest apart of two equally long pieces, and whether all are finite."""
-    least, most, apart, stain = seen[0], seen[1], seen[2], seen[3]
-    for k in range(u.size):
-        a, b = np.float64(u[k]), np.float64(v[k])
-        least = _smaller(least, _smaller(a, b))
-        most = _larger(most, _larger(a, b))
-        apart = _larger(apart, _larger(a - b, b - a))
-        stain = _stain(stain, a)
-        stain = _stain(stain, b)
-    seen[0], seen[1], seen[2], seen[3] = least, most, apart, stain
-
-
-@compiled
-def glance_square(A: NDArray[np.float64], tile: int) -> NDArray[np.float64]:
-    """Smallest and largest entry off the diagonal, largest difference of a_ij and a_ji, and a stain.
-
-    The stain is 0 where every entry is finite, else NaN, and then the other three mean nothing. One sweep by
-    tiles, in vector code; where it finds a fault, ``inspect_square`` says where it is.
-    """
-    n = A.shape[0]
-    seen = np.array([np.inf, 0.0, 0.0, 0.0])
-    turned = np.empty((tile, tile), dtype=A.dtype)
-    for i0 in range(0, n, tile):
-        rows = min(tile, n - i0)
-        for j0 in range(i0, n, tile):
-            cols = min(tile, n - j0)
-            for b in range(cols):
-                source = A[j0 + b, i0 : i0 + rows]
-                for a in range(source.size):
-                    turned[a, b] = source[a]
-            for a in range(rows):
-                u, v = A[i0 + a, j0 : j0 + cols], turned[a, :cols]
-                if i0 == j0:
-                    _compare(u[:a], v[:a], seen)
-                    _compare(u[a + 1 :], v[a + 1 :], seen)
-                else:
-                    _compare(u, v, seen)
-    return seen
-
-
-@_exact
-def inspect_square(A: NDArray[np.float64], tile: int) -> tuple[int, float, int, int, float, int, int, float]:
-    """What a dense similarity must not have, in one sweep by tiles; the diagonal is left out.
-
-    Returns the count of pairs that are not finite, the smallest entry and its place, the largest
-    difference of a_ij and a_ji with its place, and the largest entry.
-    """
-    n = A.shape[0]
-    bad = 0
-    least, least_i, least_j = np.inf, 0, 0
-    apart, apart_i, apart_j = 0.0, 0, 0
-    most = 0.0
-    for i0 in range(0, n, tile):
-        for j0 in range(i0, n, tile):
-            for i in range(i0, min(n, i0 + tile)):
-                for j in range(max(j0, i + 1), min(n, j0 + tile)):
-                    u, v = np.float64(A[i, j]), np.float64(A[j, i])
-                    if not (np.isfinite(u) and np.isfinite(v)):
-                        bad += 1
-                        continue
-                    if u < least:
-                        least, least_i, least_j = u, i, j
-                    if v < least:
-                        least, least_i, least_j = v, j, i
-                    most = max(most, u)
-                    if abs(u - v) > apart:
-                        apart, apart_i, apart_j = abs(u - v), i, j
-    return bad, least, least_i, least_j, apart, apart_i, apart_j, most
-
-
-@compiled
-def threshold(
-    s: NDArray[np.float64], kappa: NDArray[np.float64], alive: NDArray[np.bool_],
-    keep: NDArray[np.int64],
-) -> tuple[float, int]:  # fmt: skip
-    """The tau with sum of max(0, s_i - tau) / kappa_i = 1 over the living: (tau, how many exceed it).
-
-    tau is at least s_i - kappa_i for every i, which leaves few candidates after one sweep; those are
-    narrowed until none falls below the tau of the rest. Candidates are left in ``keep``, in order; s is
-    set to -inf for objects that are gone.
-    """
-    low = -np.inf
-    for i in range(s.size):
-        s[i] = s[i] if alive[i] else -np.inf
-    for i in range(s.size):
-        low = _larger(low, s[i] - kappa[i])
-    count = 0
-    for i in range(s.size):
-        if s[i] > low:
-            keep[count] = i
-            count += 1
-    tau = low
-    while True:
-        total, mass = 0.0, 0.0
-        for k in range(count):
-            i = keep[k]
-            total += s[i] / kappa[i]
-            mass += 1.0 / kappa[i]
-        tau = (total - 1.0) / mass
-        left = 0
-        for k in range(count):
-            if s[keep[k]] > tau:
-                keep[left] = keep[k]
-                left += 1
-        if left == count or left == 0:
-            return tau, count
-        count = left

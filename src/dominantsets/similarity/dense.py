@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dominantsets import _kernels
+from dominantsets import _arrays
 from dominantsets._checks import require_memory, warn
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 
@@ -77,7 +77,7 @@ class Dense(Similarity):
             out: Floats = self._A @ x
         else:
             out = np.zeros(self.n)
-            _kernels.add_rows(self._A, support, weights, out)
+            _arrays.add_rows(self._A, support, weights, out)
         out[support] -= self._diagonal[support] * weights
         return out
 
@@ -92,7 +92,7 @@ def checked_distances(D: Any) -> Any:
     if D.ndim != 2 or D.shape[0] != D.shape[1] or D.shape[0] == 0:
         raise ValueError(f"a matrix of distances must be square and not empty, got shape {D.shape}.")
     D = _laid_out(D)
-    bad, least, _, _, apart, k, m, most = _kernels.inspect_square(D, TILE)
+    bad, least, _, _, apart, k, m, most = _arrays.inspect_square(D, TILE)
     if bad or least < 0:
         raise ValueError("the matrix of distances has NaN, infinite or negative entries.")
     if apart > SYMMETRY_TOLERANCE[D.dtype] * most:
@@ -141,10 +141,10 @@ def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
 def _checked_largest(A: NDArray[Any], tile: int) -> float:
     """Refuse what is not a similarity; the largest entry otherwise."""
     tolerance = SYMMETRY_TOLERANCE[A.dtype]
-    least, most, apart, stain = _kernels.glance_square(A, tile)
+    least, most, apart, stain = _arrays.glance_square(A, tile)
     if stain == 0.0 and least >= 0.0 and apart <= tolerance * most and (most > 0.0 or A.shape[0] == 1):
         return float(most)
-    bad, least, i, j, apart, k, m, most = _kernels.inspect_square(A, tile)  # slower: says where
+    bad, least, i, j, apart, k, m, most = _arrays.inspect_square(A, tile)  # slower: says where
     if bad:
         raise ValueError(
             f"the similarity has NaN or infinite entries ({bad} pairs of objects); "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets import _kernels
+from dominantsets import _arrays
 from dominantsets._checks import warn
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
@@ -57,7 +57,7 @@ class Graph(Similarity):
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         out = np.zeros(self.n)
         A = self._A
-        _kernels.add_sparse_rows(A.indptr, A.indices, A.data, support, weights, out)
+        _arrays.add_sparse_rows(A.indptr, A.indices, A.data, support, weights, out)
         return out
 
 

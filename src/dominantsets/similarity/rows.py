@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets import _kernels
+from dominantsets import _arrays
 from dominantsets.similarity.base import Floats, Ints, spans
 
 # Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
@@ -56,7 +56,7 @@ class Rows:
             out = np.asarray(self._X @ w)  # SciPy, or BLAS on every core
         else:
             out = np.empty(self.n)
-            _kernels.dot_rows(self._plain, w, out)
+            _arrays.dot_rows(self._plain, w, out)
         if self._pending is not None:
             out -= self._pending @ w
         if self.scale is not None:
@@ -73,7 +73,7 @@ class Rows:
             out = np.asarray(chosen.T @ weights)
         else:
             out = np.zeros(self.d)
-            _kernels.add_rows(self._plain, np.asarray(support, dtype=np.int64), weights, out)
+            _arrays.add_rows(self._plain, np.asarray(support, dtype=np.int64), weights, out)
         if self._pending is not None:
             out -= self._pending * weights.sum()
         return out

@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.neighbors import KDTree, NearestNeighbors
 
-from dominantsets import _tree
+from dominantsets import _spanning, _tree
 from dominantsets._checks import warn
 from dominantsets.similarity.base import Floats, Ints
 
@@ -53,7 +53,7 @@ class SingleLinkage:
         """The tree that the edges of a spanning forest make."""
         u, v, w = edges
         sequence = np.argsort(w, kind="stable")
-        left, right = _tree.agglomerate(n, u[sequence], v[sequence])
+        left, right = _spanning.agglomerate(n, u[sequence], v[sequence])
         height = np.ascontiguousarray(w[sequence], dtype=np.float64)
         return cls(n, left, right, height, *_tree.lay_out(n, left, right), approximate=approximate)
 
@@ -86,7 +86,7 @@ def tree_of_features(X: Any) -> SingleLinkage:
     elif points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
         edges = boruvka(points)
     elif m <= PRIM_LIMIT:
-        edges = _tree.prim_features(points)
+        edges = _spanning.prim_features(points)
     else:
         edges, approximate = _nearest_neighbor_edges(points), True
         warn(
@@ -102,7 +102,7 @@ def tree_of_matrix(D: Any) -> SingleLinkage:
     n = D.shape[0]
     if n == 1:
         return SingleLinkage.from_edges(1, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)))
-    return SingleLinkage.from_edges(n, _tree.prim_matrix(D))
+    return SingleLinkage.from_edges(n, _spanning.prim_matrix(D))
 
 
 def tree_of_graph(G: Any) -> SingleLinkage:
@@ -129,11 +129,11 @@ def boruvka(points: Floats) -> Edges:
     found: list[Edges] = []
     n_components = n
     while n_components > 1:
-        i, j, squares = _tree.join_nearest(points, order, first, last, low, high, owner)
+        i, j, squares = _spanning.join_nearest(points, order, first, last, low, high, owner)
         chosen = np.flatnonzero(i >= 0)
         chosen = chosen[np.argsort(squares[chosen], kind="stable")]
         i, j, squares = i[chosen], j[chosen], squares[chosen]
-        kept, owner = _tree.unite(owner, i, j)
+        kept, owner = _spanning.unite(owner, i, j)
         found.append((i[kept], j[kept], np.sqrt(squares[kept])))
         n_components -= int(kept.sum())
     u, v, w = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -183,10 +183,10 @@ def _nearest_neighbor_edges(points: Floats) -> Edges:
     few = max(1, PRIM_LIMIT // count)
     by_part = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
     chosen = np.concatenate([part[:: -(-part.size // few)] for part in by_part])
-    i, j, w = _tree.prim_features(points[chosen])
+    i, j, w = _spanning.prim_features(points[chosen])
     sequence = np.argsort(w, kind="stable")
     i, j, w = chosen[i[sequence]], chosen[j[sequence]], w[sequence]
-    kept, _ = _tree.unite(label.astype(np.int64), i, j)
+    kept, _ = _spanning.unite(label.astype(np.int64), i, j)
     return (
         np.concatenate([u, i[kept]]),
         np.concatenate([v, j[kept]]),

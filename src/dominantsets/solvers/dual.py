@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from dominantsets import _kernels
+from dominantsets import _arrays
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints, spans
 from dominantsets.similarity.rows import PIECE_BYTES
@@ -79,7 +79,7 @@ class Dual:
         s *= self.root
         if similarity.bias is not None:
             s += similarity.bias
-        tau, count = _kernels.threshold(s, self.kappa, self.problem.alive, self._keep)
+        tau, count = _arrays.threshold(s, self.kappa, self.problem.alive, self._keep)
         members = self._keep[:count].copy()
         kappa = self.kappa[members]
         weights = (s[members] - tau) / kappa

@@ -1,0 +1,66 @@
+"""How functions are compiled, and the two reductions that need a hand.
+
+Numba's disk cache notices a change of a function's own file only: a cached caller of a changed function in
+another file would go stale. So compiled functions that call each other share a file, and what is here
+changes rarely.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+from numba.extending import intrinsic
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_log = logging.getLogger(__name__)
+
+# Reductions over r vectorise only where the compiler may ignore NaN and signed zeros. Infinities are
+# used on purpose (removed objects have r = -inf), so "ninf" must not be promised.
+FASTMATH = {"nnan", "nsz", "contract"}
+
+
+def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
+    """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError as error:  # no folder for the cache is writable: slower start, same result
+        _log.info("compiled code is not cached: %s", error)
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+def exact(function: _F) -> _F:
+    """Compile without the promise that there are no NaN: for functions that look for them."""
+    return compiled(function, fastmath=False)
+
+
+def _ordered(symbol: str) -> Any:
+    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction."""
+
+    def typed(typingctx: Any, a: Any, b: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            flags = ("nnan", "nsz")
+            first = builder.fcmp_ordered(symbol, args[0], args[1], flags=flags)
+            return builder.select(first, args[0], args[1], flags=flags)
+
+        return types.float64(types.float64, types.float64), generate
+
+    return intrinsic(typed)
+
+
+larger = _ordered(">")
+smaller = _ordered("<")
+
+
+def reassociated(function: _F) -> _F:
+    """Compile so that sums may be taken in another order: vector code, error still of rounding size."""
+    return compiled(function, fastmath=FASTMATH | {"reassoc"})
+
+
+def watchful(function: _F) -> _F:
+    """Compile with sums in any order, but without the promise that there are no NaN."""
+    return compiled(function, fastmath={"reassoc"})
