@@ -96,6 +96,8 @@ def test_a_compiled_search_finds_the_lowest_index_of_a_tie():
         r=np.zeros(n),
         block_max=np.empty(-(-n // _kernels.BLOCK)),
         block_min=np.empty(-(-n // _kernels.BLOCK)),
+        members=np.zeros(n, dtype=np.int64),
+        place=np.zeros(n, dtype=np.int64),
         numbers=np.array([0.0, 1.0]),
         counters=np.zeros(4, dtype=np.int64),
     )

@@ -19,6 +19,7 @@ TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the val
 PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
 TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
 BLOCK = 256  # objects whose largest and smallest r are kept as one number
+FEW = 6  # a support of less than one object in so many is looked through as a list
 STRIDE = 32  # objects looked at together when the place of such a number is sought
 
 
@@ -35,6 +36,8 @@ class Walk(NamedTuple):
     r: NDArray[np.float64]
     block_max: NDArray[np.float64]
     block_min: NDArray[np.float64]
+    members: NDArray[np.int64]  # the support as a list, in no order
+    place: NDArray[np.int64]  # where an object stands in it
     numbers: NDArray[np.float64]  # f, scale
     counters: NDArray[np.int64]  # i, j, size of the support, column wanted
 
@@ -137,6 +140,18 @@ def _look(walk: Walk, with_minimum: bool) -> None:
 
 
 @compiled
+def _low_of_members(walk: Walk) -> None:
+    """j from the list of members: cheaper than the fence where they are few."""
+    low, where = np.inf, 0
+    for t in range(walk.counters[SIZE]):
+        k = walk.members[t]
+        v = walk.r[k]
+        if v < low or (v == low and k < where):
+            low, where = v, k
+    walk.counters[LOW] = where
+
+
+@compiled
 def survey(walk: Walk) -> None:
     """Find i and j from scratch."""
     n = walk.r.size
@@ -177,7 +192,9 @@ def _advance_one(walk: Walk, c: float, p: float, a: NDArray[np.float64], with_mi
 
 
 @compiled
-def _advance_two(walk: Walk, p: float, a: NDArray[np.float64], o: NDArray[np.float64]) -> None:
+def _advance_two(
+    walk: Walk, p: float, a: NDArray[np.float64], o: NDArray[np.float64], with_minimum: bool
+) -> None:
     """r <- r + p (a - o) for two columns, noting the extremes of every block on the way."""
     n = walk.r.size
     for b in range(walk.block_max.size):
@@ -185,11 +202,17 @@ def _advance_two(walk: Walk, p: float, a: NDArray[np.float64], o: NDArray[np.flo
         e = min(n, s + BLOCK)
         r, fence, column, other = walk.r[s:e], walk.fence[s:e], a[s:e], o[s:e]
         top, bottom = -np.inf, np.inf
-        for k in range(r.size):
-            v = r[k] + p * (np.float64(column[k]) - np.float64(other[k]))
-            r[k] = v
-            top = larger(top, v)
-            bottom = smaller(bottom, larger(v, np.float64(fence[k])))
+        if with_minimum:
+            for k in range(r.size):
+                v = r[k] + p * (np.float64(column[k]) - np.float64(other[k]))
+                r[k] = v
+                top = larger(top, v)
+                bottom = smaller(bottom, larger(v, np.float64(fence[k])))
+        else:
+            for k in range(r.size):
+                v = r[k] + p * (np.float64(column[k]) - np.float64(other[k]))
+                r[k] = v
+                top = larger(top, v)
         walk.block_max[b] = top
         walk.block_min[b] = bottom
 
@@ -218,6 +241,7 @@ def _jump(walk: Walk, i: int, alpha: float, column: NDArray[np.float64]) -> None
     walk.numbers[0] = -alpha
     walk.numbers[1] = 1.0
     walk.counters[SIZE] = 1
+    walk.members[0], walk.place[i] = i, 0
     survey(walk)
 
 
@@ -226,8 +250,16 @@ def _move(walk: Walk, k: int, weight: float) -> None:
     """Set the weight of object k and keep fence and size in step."""
     was, now = walk.fence[k] < 0.0, weight > 0.0
     walk.y[k] = weight / walk.numbers[1]
-    walk.fence[k] = -np.inf if now else np.inf
-    walk.counters[SIZE] += int(now) - int(was)
+    if now and not was:
+        size = walk.counters[SIZE]
+        walk.fence[k] = -np.inf
+        walk.members[size], walk.place[k] = k, size
+        walk.counters[SIZE] = size + 1
+    elif was and not now:
+        last = walk.members[walk.counters[SIZE] - 1]
+        walk.fence[k] = np.inf
+        walk.members[walk.place[k]], walk.place[last] = last, walk.place[k]
+        walk.counters[SIZE] -= 1
 
 
 @compiled
@@ -309,13 +341,17 @@ def ascend(
             stamp[slot[j]] = now
             _move(walk, j, 0.0 if kind in (DROP, SWAP) else c * x_j - q)
             walk.r[j] += q * (alpha + np.float64(columns[slot[j], j])) / c
+        few = FEW * walk.counters[SIZE] < walk.r.size
+        by_fence = rule != FW and not few
         if rule == PAIRWISE:
-            _advance_two(walk, p, columns[slot[i]], columns[slot[j]])
+            _advance_two(walk, p, columns[slot[i]], columns[slot[j]], by_fence)
         elif q > 0.0:
-            _advance_one(walk, c, -q, columns[slot[j]], True)
+            _advance_one(walk, c, -q, columns[slot[j]], by_fence)
         else:
-            _advance_one(walk, c, p, columns[slot[i]], rule != FW)
-        _look(walk, rule != FW)
+            _advance_one(walk, c, p, columns[slot[i]], by_fence)
+        _look(walk, by_fence)
+        if rule != FW and few:
+            _low_of_members(walk)
     _settle(walk)
     return code, done
 

@@ -67,6 +67,8 @@ class _Ascent:
             r=np.empty(n),
             block_max=np.empty(blocks),
             block_min=np.empty(blocks),
+            members=np.zeros(n, dtype=np.int64),
+            place=np.zeros(n, dtype=np.int64),
             numbers=np.zeros(2),
             counters=np.zeros(4, dtype=np.int64),
         )
@@ -83,7 +85,10 @@ class _Ascent:
         walk.numbers[1] = 1.0
         inside = walk.y > 0
         walk.fence[:] = np.where(inside, -np.inf, np.inf)
-        walk.counters[_kernels.SIZE] = np.count_nonzero(inside)
+        members = np.flatnonzero(inside)
+        walk.counters[_kernels.SIZE] = members.size
+        walk.members[: members.size] = members
+        walk.place[members] = np.arange(members.size)
         _kernels.survey(walk)
         self.since_refresh = 0
 
