@@ -68,7 +68,8 @@ def test_the_picture_has_what_it_must_contain(d):
     display = ClusterDisplay.from_estimator(model, X)
     noise, *clusters, exemplars = display.ax_.collections
     assert len(noise.get_offsets()) == (model.labels_ < 0).sum()
-    assert mpl.colors.to_hex(noise.get_facecolor()[0]).upper() == NOISE if len(noise.get_offsets()) else True
+    for color in noise.get_facecolor()[:1]:
+        assert mpl.colors.to_hex(color).upper() == NOISE
     assert [len(c.get_offsets()) for c in clusters] == [(model.labels_ == k).sum() for k in range(2)]
     np.testing.assert_allclose(exemplars.get_offsets()[0], display.points[model.exemplars_[0]])
     sizes = clusters[0].get_sizes()

@@ -154,10 +154,3 @@ class DominantSet:
         """The gap in the unit in which ``tol`` is given."""
         unit = max(self.value, self.value - self.shift)
         return self.gap / unit if unit > 0 else (0.0 if self.gap <= 0 else np.inf)
-
-    @property
-    def cohesion(self) -> float:
-        """Weighted mean similarity of two different members; 0.0 for a single object."""
-        square = float(self.weights @ self.weights)
-        inside = self.value - self.shift * (1.0 - square)
-        return inside / (1.0 - square) if len(self.members) > 1 else 0.0
