@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
-from dominantsets import DominantSets, Status, Step, _arrays, as_similarity, peel, solve
+from dominantsets import DominantSets, Status, Step, _rows, as_similarity, peel, solve
 from dominantsets.estimator import automatic_shift
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
@@ -90,21 +90,43 @@ def test_rotation_and_translation_change_nothing(n, d, seed, times):
         assert one.radius == pytest.approx(other.radius, rel=1e-6)
 
 
-@given(st.integers(1, 50), st.integers(0, 10_000), st.booleans(), st.floats(0.01, 100.0))
-def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa):
+@given(st.integers(1, 50), st.integers(0, 10_000), st.booleans(), st.floats(0.01, 100.0), st.floats(0, 1))
+def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa, guessed):
     """Against the textbook form: sort, and take the largest support that stays positive."""
     rng = np.random.default_rng(seed)
     s = np.round(rng.normal(size=n), 1)
     kappas = kappa * (1 + rng.random(n)) if varied else np.full(n, kappa)
     alive = rng.random(n) < 0.8
     alive[rng.integers(n)] = True
-    tau, count = _arrays.threshold(s, kappas, alive, np.empty(n, dtype=np.int64))
+    form = _rows.Affine(2.0, 0.5, np.empty(0), np.ones(n))
+    guess = np.flatnonzero(alive & (rng.random(n) < guessed))
+    keep = np.empty(n, dtype=np.int64)
+    tau, count = _rows.locate((s - 1.0) / 2.0 + 0.5, form, 1.0 / kappas, alive, guess, keep)
     x = np.where(alive, np.maximum(0.0, s - tau) / kappas, 0.0)
     assert x.sum() == pytest.approx(1.0, rel=1e-9)
     assert count >= np.count_nonzero(x)
     order = np.flatnonzero(alive)[np.argsort(-s[alive])]
     taus = (np.cumsum(s[order] / kappas[order]) - 1) / np.cumsum(1 / kappas[order])
     assert tau == pytest.approx(taus[np.flatnonzero(s[order] > taus)[-1]], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_change_nothing_but_rounding(kind, monkeypatch):
+    S = as_similarity(data(500, 6, 0, kind), kind)
+    problem = Problem(S, 10.0 * S.peak)
+    problem.remove(np.arange(0, 500, 7))
+    alone = Dual(problem)
+    w = alone.image(np.arange(1, 30, 7), np.full(5, 0.2))
+    one = alone.at(w)
+    matrix = alone.spread(one.members, w).matrix
+    monkeypatch.setattr(dual_module, "split", lambda n, grain=0: [slice(0, n // 3), slice(n // 3, n)])
+    together = Dual(problem)
+    for _ in range(2):  # without and with a guess
+        two = together.at(w)
+        assert two.members.tolist() == one.members.tolist()
+        assert two.tau == pytest.approx(one.tau, rel=1e-12)
+        np.testing.assert_allclose(two.image, one.image, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(together.spread(two.members, w).matrix, matrix, rtol=1e-10, atol=1e-12)
 
 
 @given(st.sampled_from(KINDS), st.integers(0, 10_000), st.floats(0.0, 10.0))
@@ -136,10 +158,8 @@ def test_newtons_matrix_is_the_derivative(kind, d, sparse):
     dual = Dual(Problem(S, 3.0 * S.peak))
     w = dual.image(np.arange(60), np.full(60, 1 / 60)) * 1.01
     point = dual.at(w)
-    spread = dual.spread(point.members)
-    J = np.array([spread.up(spread.down(e)) for e in np.eye(d)])
-    if not spread.small:
-        np.testing.assert_allclose(spread.matrix, J, atol=1e-10)
+    spread = dual.spread(point.members, w)
+    J = np.array([spread.up(spread.down(e)) for e in np.eye(d)]) if spread.small else spread.matrix
     step = 1e-6
     numeric = np.array(
         [(dual.at(w + step * e).image - dual.at(w - step * e).image) / (2 * step) for e in np.eye(d)]

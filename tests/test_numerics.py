@@ -7,7 +7,7 @@ import pytest
 
 from conftest import random_similarity
 from dominantsets import Status, Step, as_similarity, solve
-from dominantsets.solvers import Monitor, Problem, first_order
+from dominantsets.solvers import Monitor, Point, Problem, first_order
 
 RULES = ("fw", "pairwise", "away")
 
@@ -64,7 +64,7 @@ def test_the_running_gap_drifts_and_is_not_reported(monkeypatch):
     """Corrupt r on the way; the reported certificate must not notice."""
     A = random_similarity(50, seed=3)
     problem = Problem(as_similarity(A), 0.0)
-    run = first_order._Ascent(problem, np.full(50, 0.02), first_order.RULES["pairwise"], 1e-10, False)
+    run = first_order._Ascent(problem, Point.of(np.ones(50)), first_order.RULES["pairwise"], 1e-10, False)
     run.until(40, Monitor())
     run.walk.r[:] += 1e-3  # as if rounding had piled up
     status = run.until(100_000, Monitor())
@@ -79,9 +79,9 @@ def test_r_and_f_are_the_products_they_stand_for():
     for rule in RULES:
         for shift in (0.0, 3.0):
             problem = Problem(as_similarity(A), shift)
-            x = np.zeros(300)
-            x[7] = 1.0
-            run = first_order._Ascent(problem, x, first_order.RULES[rule], 0.0, False)
+            run = first_order._Ascent(
+                problem, Point(np.array([7]), np.ones(1)), first_order.RULES[rule], 0.0, False
+            )
             run.until(3_000, Monitor())
             x = run.walk.y
             np.testing.assert_allclose(run.walk.r, A @ x - shift * x, atol=1e-11)

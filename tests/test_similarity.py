@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conftest import features, formula, inverse_distance
 from dominantsets import as_similarity
 from dominantsets.similarity import kernel
-from dominantsets.solvers import Problem
+from dominantsets.solvers import Point, Problem
 
 ROWS = np.array([3, 0, 17, 59, 31])
 COLS = np.array([17, 2, 3])
@@ -62,11 +62,19 @@ def test_masked_payoffs_with_a_shift(kind):
     left = np.setdiff1d(np.arange(60), gone)
     x = np.zeros(60)
     x[left[:10]] = 0.1
-    r, f = problem.payoffs(x)
+    r, f = problem.every_payoff(Point.of(x))
     B = A - 0.7 * np.eye(60)
     np.testing.assert_allclose(r[left], (B @ x)[left], atol=10 * atol, rtol=0)
     assert f == pytest.approx(x @ B @ x, abs=10 * atol)
     assert np.isneginf(r[gone]).all()
+    payoffs = problem.payoffs(Point.of(x))
+    listed = left if payoffs.objects is None else np.intersect1d(payoffs.objects, left)
+    np.testing.assert_allclose(payoffs.of(listed), r[listed], atol=10 * atol, rtol=0)
+    assert payoffs.largest() == pytest.approx(r.max(), abs=10 * atol)
+    outside = np.setdiff1d(left, left[:10])
+    assert payoffs.largest_outside(left[:10]) == pytest.approx(r[outside].max(), abs=10 * atol)
+    np.testing.assert_array_equal(payoffs.of(listed), problem.payoffs(Point.of(x)).of(listed))
+    assert problem.vertex() == left[np.argmax(problem.degrees[left])]
     np.testing.assert_allclose(
         problem.degrees[left], A[np.ix_(left, left)].sum(axis=1), atol=100 * atol, rtol=0
     )

@@ -51,15 +51,32 @@ def test_a_large_similarity_in_few_rounds():
         assert cluster.gap <= solve(A, shift=shift, algorithm="pairwise").gap
 
 
-def test_supports_beyond_the_block_go_on_with_the_plain_loop(monkeypatch):
+def test_supports_beyond_the_block_are_optimised_a_block_at_a_time(monkeypatch):
     A = random_similarity(200, seed=0) + 1.0
     np.fill_diagonal(A, 0.0)
     expected = solve(A, shift=20.0, algorithm="pairwise")
-    monkeypatch.setattr(working_set, "BLOCK_LIMIT", 80)
-    cluster = solve(A, shift=20.0, algorithm="working-set")
-    assert len(cluster) > 80
-    assert cluster.status is Status.CONVERGED
-    assert cluster.value == pytest.approx(expected.value, rel=1e-9)
+    for limit in (40, 80, 150):
+        monkeypatch.setattr(working_set, "BLOCK_LIMIT", limit)
+        for start in ("vertex", "barycenter"):
+            cluster = solve(A, shift=20.0, algorithm="working-set", start=start, trace=True)
+            assert len(cluster) > limit
+            assert cluster.status is Status.CONVERGED
+            assert cluster.value == pytest.approx(expected.value, rel=1e-9)
+            assert np.diff(cluster.trace.value).min() >= -1e-12
+
+
+@given(st.integers(20, 60), st.integers(0, 10_000), st.floats(0.0, 30.0), st.sampled_from([0.0, 0.7]))
+def test_blocks_of_coordinates_reach_kkt_points(n, seed, shift, zeros):
+    A = random_similarity(n, seed, zeros)
+    for stored in (A, sp.csr_array(A)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(working_set, "BLOCK_LIMIT", 16)
+            cluster = solve(stored, algorithm="working-set", shift=shift, tol=1e-11)
+        if cluster.status is not Status.DISSOLVED:
+            x = np.zeros(n)
+            x[cluster.members] = cluster.weights
+            r = A @ x - shift * x
+            assert r.max() - x @ r <= 1e-9 * max(1.0, shift)
 
 
 def test_a_dense_start_begins_from_its_best_candidates():

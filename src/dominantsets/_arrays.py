@@ -1,4 +1,4 @@
-"""Compiled sums over rows, checks of matrices, and the threshold of the dual."""
+"""Compiled sums over rows of matrices, and checks of matrices."""
 
 from __future__ import annotations
 
@@ -7,40 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets._compile import compiled, exact, larger, reassociated, smaller, watchful
-
-
-@compiled
-def add_rows(
-    A: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """out += sum of weights[k] A[rows[k]], four rows a sweep, in float64 whatever A is."""
-    k = 0
-    while k + 4 <= rows.size:
-        a, b, c, d = A[rows[k]], A[rows[k + 1]], A[rows[k + 2]], A[rows[k + 3]]
-        u, v, w, z = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for i in range(out.size):
-            out[i] += u * a[i] + v * b[i] + w * c[i] + z * d[i]
-        k += 4
-    while k < rows.size:
-        a, u = A[rows[k]], weights[k]
-        for i in range(out.size):
-            out[i] += u * a[i]
-        k += 1
-
-
-@reassociated
-def dot_rows(X: NDArray[np.float64], w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
-    for i in range(out.size):
-        row = X[i]
-        total = 0.0
-        for f in range(w.size):
-            total += np.float64(row[f]) * w[f]
-        out[i] = total
+from dominantsets._compile import compiled, exact, larger, smaller, watchful
 
 
 @compiled
@@ -57,6 +24,92 @@ def add_sparse_rows(
         w = weights[k]
         for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
             out[indices[e]] += w * data[e]
+
+
+@compiled
+def merge_sparse_rows(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The same sum for few rows: the columns it touches (and the rows themselves), in order, and its values.
+
+    Costs the edges of those rows and the sorting of their ends, whatever the size of the matrix.
+    """
+    size = rows.size
+    for k in range(rows.size):
+        size += indptr[rows[k] + 1] - indptr[rows[k]]
+    ends = np.empty(size, dtype=np.int64)
+    parts = np.zeros(size)
+    at = rows.size
+    ends[:at] = rows
+    for k in range(rows.size):
+        for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
+            ends[at] = indices[e]
+            parts[at] = weights[k] * data[e]
+            at += 1
+    order = np.argsort(ends, kind="mergesort")  # stable: the same sums in the same order, always
+    objects = np.empty(size, dtype=np.int64)
+    values = np.empty(size)
+    count = 0
+    for k in range(size):
+        e = order[k]
+        if count > 0 and objects[count - 1] == ends[e]:
+            values[count - 1] += parts[e]
+        else:
+            objects[count] = ends[e]
+            values[count] = parts[e]
+            count += 1
+    return objects[:count].copy(), values[:count].copy()
+
+
+@compiled
+def pick(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    cols: NDArray[np.int64],
+    places: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """out[k, places[m]] = A[rows[k], cols[m]] for a CSR matrix A with sorted indices; cols in order.
+
+    Entries on the diagonal of A are left out.
+    """
+    for k in range(rows.size):
+        i = rows[k]
+        e, end, m = indptr[i], indptr[i + 1], 0
+        while e < end and m < cols.size:
+            if indices[e] < cols[m]:
+                e += 1
+            elif indices[e] > cols[m]:
+                m += np.searchsorted(cols[m:], indices[e]) if cols.size > 64 else 1
+            else:
+                if indices[e] != i:
+                    out[k, places[m]] = data[e]
+                m += 1
+
+
+@compiled
+def take_block(
+    A: NDArray[np.float64], rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[np.float64]
+) -> None:
+    """out[k, m] = A[rows[k], cols[m]], with 0 where both are the same object."""
+    for k in range(rows.size):
+        i = rows[k]
+        source, line = A[i], out[k]
+        for m in range(cols.size):
+            line[m] = source[cols[m]] if cols[m] != i else 0.0
+
+
+@compiled
+def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
+    """r = -inf where an object is gone."""
+    for i in range(r.size):
+        r[i] = r[i] if alive[i] else -np.inf
 
 
 @watchful
@@ -80,16 +133,17 @@ def _compare(u: Any, v: Any, seen: NDArray[np.float64]) -> None:
 
 
 @compiled
-def glance_square(A: NDArray[np.float64], tile: int) -> NDArray[np.float64]:
+def glance_square(A: NDArray[np.float64], tile: int, first: int, stride: int) -> NDArray[np.float64]:
     """Smallest and largest entry off the diagonal, largest difference of a_ij and a_ji, and a stain.
 
     The stain is 0 where every entry is finite, else NaN, and then the other three mean nothing. One sweep by
-    tiles, in vector code; where it finds a fault, ``inspect_square`` says where it is.
+    tiles, in vector code, over every ``stride``-th row of tiles; where it finds a fault,
+    ``inspect_square`` says where it is.
     """
     n = A.shape[0]
     seen = np.array([np.inf, 0.0, 0.0, 0.0])
     turned = np.empty((tile, tile), dtype=A.dtype)
-    for i0 in range(0, n, tile):
+    for i0 in range(first * tile, n, stride * tile):
         rows = min(tile, n - i0)
         for j0 in range(i0, n, tile):
             cols = min(tile, n - j0)
@@ -135,42 +189,3 @@ def inspect_square(A: NDArray[np.float64], tile: int) -> tuple[int, float, int, 
                     if abs(u - v) > apart:
                         apart, apart_i, apart_j = abs(u - v), i, j
     return bad, least, least_i, least_j, apart, apart_i, apart_j, most
-
-
-@compiled
-def threshold(
-    s: NDArray[np.float64], kappa: NDArray[np.float64], alive: NDArray[np.bool_],
-    keep: NDArray[np.int64],
-) -> tuple[float, int]:  # fmt: skip
-    """The tau with sum of max(0, s_i - tau) / kappa_i = 1 over the living: (tau, how many exceed it).
-
-    tau is at least s_i - kappa_i for every i, which leaves few candidates after one sweep; those are
-    narrowed until none falls below the tau of the rest. Candidates are left in ``keep``, in order; s is
-    set to -inf for objects that are gone.
-    """
-    low = -np.inf
-    for i in range(s.size):
-        s[i] = s[i] if alive[i] else -np.inf
-    for i in range(s.size):
-        low = larger(low, s[i] - kappa[i])
-    count = 0
-    for i in range(s.size):
-        if s[i] > low:
-            keep[count] = i
-            count += 1
-    tau = low
-    while True:
-        total, mass = 0.0, 0.0
-        for k in range(count):
-            i = keep[k]
-            total += s[i] / kappa[i]
-            mass += 1.0 / kappa[i]
-        tau = (total - 1.0) / mass
-        left = 0
-        for k in range(count):
-            if s[keep[k]] > tau:
-                keep[left] = keep[k]
-                left += 1
-        if left == count or left == 0:
-            return tau, count
-        count = left

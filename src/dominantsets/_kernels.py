@@ -357,6 +357,35 @@ def ascend(
 
 
 @compiled
+def exchange(
+    B: NDArray[np.float64], y: NDArray[np.float64], r: NDArray[np.float64], tol: float, budget: int
+) -> int:
+    """Pairwise steps within a block of coordinates, in place, the others fixed: how many.
+
+    B has -alpha on its diagonal; y keeps its sum, which need not be 1; r are the payoffs of the block in
+    the whole problem, so that what is fixed enters through them. Ends where no exchange gains ``tol``.
+    """
+    for done in range(budget):
+        i, j = 0, -1
+        for k in range(y.size):
+            if r[k] > r[i]:
+                i = k
+            if y[k] > 0.0 and (j < 0 or r[k] < r[j]):
+                j = k
+        if j < 0 or r[i] - r[j] <= tol:
+            return done
+        _, gamma, _, kind = step(PAIRWISE, -B[i, i], 0.0, r[i], r[j], y[i], y[j], B[i, j])
+        if y[i] + gamma == y[i] and y[j] - gamma == y[j]:
+            return done
+        y[i] += gamma
+        y[j] = 0.0 if kind in (DROP, SWAP) else y[j] - gamma
+        gains, losses = B[i], B[j]
+        for k in range(y.size):
+            r[k] += gamma * (gains[k] - losses[k])
+    return budget
+
+
+@compiled
 def replicate(x: NDArray[np.float64], r: NDArray[np.float64], f: float, lift: float) -> tuple[int, float]:
     """One step x_i <- x_i (r_i + lift) / (f + lift) in place: (support before, squared movement).
 

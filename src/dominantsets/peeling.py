@@ -15,6 +15,7 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_problem
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
@@ -137,9 +138,9 @@ class Peeling(Iterator[DominantSet]):
             return End.NO_SIMILARITY
         if problem.shift > 0.0 and not problem.similarity.zero_is_nothing:
             return None
-        if float(problem.degrees.max()) <= RESIDUE * self._largest_degree:
+        if float(problem.degrees[problem.vertex()]) <= RESIDUE * self._largest_degree:
             problem.recount()
-            if float(problem.degrees.max()) <= problem.similarity.rounding * problem.n_alive:
+            if float(problem.degrees[problem.vertex()]) <= problem.similarity.rounding * problem.n_alive:
                 return End.NO_SIMILARITY
         return None
 
@@ -159,17 +160,9 @@ class Peeling(Iterator[DominantSet]):
             return found
         if not keep.any():
             keep[np.argmax(found.weights)] = True
-        x = np.zeros(self._problem.n)
-        x[found.members[keep]] = found.weights[keep]
-        return certify(
-            self._problem,
-            x,
-            n_iter=found.n_iter,
-            status=found.status,
-            tol=self._options["tol"],
-            algorithm=found.algorithm,
-            trace=found.trace,
-        )
+        x = Point(found.members[keep], found.weights[keep])
+        outcome = Outcome(x, found.n_iter, found.status, found.trace)
+        return certify(self._problem, outcome, tol=self._options["tol"], algorithm=found.algorithm)
 
 
 def peel(

@@ -55,6 +55,8 @@ class Similarity(ABC):
         distance there is, and a shift joins such objects too.
     degrees_error : float
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
+    local : bool
+        Whether most similarities are 0 and ``nearby`` finds the others without a look at all objects.
     """
 
     n: int
@@ -64,6 +66,7 @@ class Similarity(ABC):
     components: Ints | None = None
     zero_is_nothing: bool = True
     degrees_error: float = 0.0
+    local: bool = False
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:
@@ -99,6 +102,13 @@ class Similarity(ABC):
             for rows in spans(self.n, 8 * (part.stop - part.start)):
                 out[rows] += self.block(every[rows], support[part]) @ weights[part]
         return out
+
+    def nearby(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+        """As ``gradient``, but only for the support and the objects with a similarity to it.
+
+        Returns those objects, in increasing order, and their products. For kinds that are ``local``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not a local similarity.")
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         """Row sums of A. Kinds for which they cost O(n²d) may sample: see ``degrees_error``."""

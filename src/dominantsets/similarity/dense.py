@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dominantsets import _arrays
+from dominantsets import _arrays, _rows
 from dominantsets._checks import require_memory, warn
+from dominantsets._threads import each, split
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
@@ -54,8 +55,9 @@ class Dense(Similarity):
         return self._A
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
-        piece = self._A[np.ix_(rows, cols)].astype(np.float64)
-        return off_diagonal(piece, np.asarray(rows), np.asarray(cols))
+        out = np.empty((len(rows), len(cols)))
+        _arrays.take_block(self._A, np.asarray(rows), np.asarray(cols), out)
+        return out
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         chosen = new[:, np.asarray(cols)]
@@ -77,7 +79,7 @@ class Dense(Similarity):
             out: Floats = self._A @ x
         else:
             out = np.zeros(self.n)
-            _arrays.add_rows(self._A, support, weights, out)
+            _rows.add_rows(self._A, support, weights, out)
         out[support] -= self._diagonal[support] * weights
         return out
 
@@ -141,7 +143,10 @@ def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
 def _checked_largest(A: NDArray[Any], tile: int) -> float:
     """Refuse what is not a similarity; the largest entry otherwise."""
     tolerance = SYMMETRY_TOLERANCE[A.dtype]
-    least, most, apart, stain = _arrays.glance_square(A, tile)
+    workers = len(split(A.size, TILE * TILE * 16))
+    rounds = [slice(k, A.shape[0], workers) for k in range(workers)]  # the work of a row of tiles shrinks
+    seen = np.array(each(lambda part: _arrays.glance_square(A, tile, part.start, workers), rounds))
+    least, most, apart, stain = seen[:, 0].min(), seen[:, 1].max(), seen[:, 2].max(), seen[:, 3].sum()
     if stain == 0.0 and least >= 0.0 and apart <= tolerance * most and (most > 0.0 or A.shape[0] == 1):
         return float(most)
     bad, least, i, j, apart, k, m, most = _arrays.inspect_square(A, tile)  # slower: says where

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from dominantsets import _arrays
 from dominantsets._checks import warn
-from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
+from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
 
 
@@ -28,6 +28,8 @@ class Graph(Similarity):
     array([1., 1.])
     """
 
+    local = True
+
     def __init__(self, A: Any) -> None:
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(
@@ -41,8 +43,12 @@ class Graph(Similarity):
         _check_values(self._A)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
-        piece = self._A[np.asarray(rows)][:, np.asarray(cols)].toarray().astype(np.float64)
-        return off_diagonal(piece, np.asarray(rows), np.asarray(cols))
+        cols = np.asarray(cols)
+        order = np.argsort(cols, kind="stable")
+        out = np.zeros((len(rows), cols.size))
+        A = self._A
+        _arrays.pick(A.indptr, A.indices, A.data, np.asarray(rows), cols[order], order, out)
+        return out
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         new = sp.csr_array(new)[:, cols].toarray()
@@ -59,6 +65,10 @@ class Graph(Similarity):
         A = self._A
         _arrays.add_sparse_rows(A.indptr, A.indices, A.data, support, weights, out)
         return out
+
+    def nearby(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+        A = self._A
+        return _arrays.merge_sparse_rows(A.indptr, A.indices, A.data, support, weights)
 
 
 def _laid_out(A: Any) -> Any:

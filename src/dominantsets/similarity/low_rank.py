@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dominantsets import _rows
 from dominantsets._checks import real
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
 from dominantsets.similarity.rows import Rows, mean_row
 
+_NOTHING = np.empty(0)
 EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
 
 
@@ -30,17 +32,17 @@ class LowRank(Similarity):
     array([0., 1., 2.])
     """
 
-    def __init__(self, rows: Rows, factor: float, bias: Floats | None, offset: float, kind: str) -> None:
+    def __init__(
+        self, rows: Rows, norms: Floats, factor: float, bias: Floats | None, offset: float, kind: str
+    ) -> None:
         self.n, self.n_features = rows.n, rows.d
         self.rows = rows
         self.factor = factor
         self.bias = bias
         self.offset = offset
         self.kind = kind
-        norms = np.ones(self.n) if kind == "cosine" else rows.square_norms()
-        if kind == "cosine" and rows.scale is not None:
-            norms[rows.scale == 0.0] = 0.0
         self.square_norms = norms
+        self.longest = float(np.sqrt(norms.max()))
         self.self_similarity = factor * norms + offset
         if bias is not None:
             self.self_similarity += 2.0 * bias
@@ -61,15 +63,27 @@ class LowRank(Similarity):
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         total = float(weights.sum())
-        out = self.rows.dot(self.rows.mix(support, weights))
-        out *= self.factor
-        constant = (self.offset or 0.0) * total
+        added = (self.offset or 0.0) * total
         if self.bias is not None:
-            constant += float(self.bias[support] @ weights)
-            out += self.bias * total
-        out += constant
-        out[support] -= self.self_similarity[support] * weights
+            added += float(self.bias[support] @ weights)
+        mixed = self.rows.mix(support, weights)
+        out = self.rows.products(mixed, self.form(mixed, times=total, added=added))
+        _rows.subtract_at(out, np.asarray(support), self.self_similarity, weights)
         return out
+
+    def form(
+        self, w: Floats, *, factor: float | None = None, times: float = 1.0, added: float = 0.0
+    ) -> _rows.Affine:
+        """What turns products of the stored rows with w into factor u · w + times b + added."""
+        rows = self.rows
+        return _rows.Affine(
+            factor=self.factor if factor is None else factor,
+            constant=0.0 if rows.pending is None else float(rows.pending @ w),
+            scale=_NOTHING if rows.scale is None else rows.scale,
+            bias=_NOTHING if self.bias is None else self.bias,
+            times=times,
+            added=added,
+        )
 
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
@@ -113,7 +127,10 @@ def unit_rows(X: Any) -> Rows:
 
 def cosine(X: Any) -> LowRank:
     """Cosine of the angle between rows, plus 1: from 0 (opposite) to 2 (parallel)."""
-    return LowRank(unit_rows(X), 1.0, None, 1.0, "cosine")
+    rows = unit_rows(X)
+    norms = np.ones(rows.n)
+    norms[rows.scale == 0.0] = 0.0
+    return LowRank(rows, norms, 1.0, None, 1.0, "cosine")
 
 
 def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
@@ -125,7 +142,7 @@ def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
     rows = Rows(X, center=mean_row(X))
     norms = rows.square_norms()
     M = distance_offset(rows, norms, offset, power=2)
-    return LowRank(rows, 2.0, -norms, M, "sqeuclidean")
+    return LowRank(rows, norms, 2.0, -norms, M, "sqeuclidean")
 
 
 def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) -> float:
@@ -168,13 +185,14 @@ def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
     :math:`\max_i |x_i|^2`, which is always enough; a number adds that number.
     """
     rows = Rows(X)
+    norms = rows.square_norms()
+    bound = float(norms.max())
     if offset == "bound":
-        return LowRank(rows, 1.0, None, float(rows.square_norms().max()), "linear")
+        return LowRank(rows, norms, 1.0, None, bound, "linear")
     added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
-    bound = float(rows.square_norms().max())
     if added < bound and X.shape[0] > 1 and X.min() < 0:
         _refuse_negative(rows, added, bound)
-    return LowRank(rows, 1.0, None, added, "linear")
+    return LowRank(rows, norms, 1.0, None, added, "linear")
 
 
 def _refuse_negative(rows: Rows, added: float, bound: float) -> None:

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from dominantsets import _arrays
+from dominantsets import _rows
+from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity.base import Floats, Ints, spans
 
 # Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
 PIECE_BYTES = 2**20
+# Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
+NARROW = 48
+_NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
 
 
 class Rows:
@@ -27,55 +32,86 @@ class Rows:
         self.n, self.d = X.shape
         self.center = center
         self.scale = scale
-        self._pending = center
+        self.pending = center
         if self.sparse:
             X = sp.csr_array(X)
         elif center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
             X = X - center
-            self._pending = None
+            self.pending = None
         self._X = X
         if not self.sparse:
             # one layout for the compiled sums; other orders are copied once
-            self._plain = np.ascontiguousarray(X).view(np.ndarray)
-            self._plain.flags.writeable = False
+            self.plain = np.ascontiguousarray(X).view(np.ndarray)
+            self.plain.flags.writeable = False
 
     def take(self, rows: Ints | slice) -> Floats:
         """The chosen rows, dense and in float64."""
         piece = self._X[rows]
         piece = piece.toarray() if self.sparse else piece
         piece = np.asarray(piece, dtype=np.float64)
-        if self._pending is not None:
-            piece = piece - self._pending
+        if self.pending is not None:
+            piece = piece - self.pending
         if self.scale is not None:
             piece = piece * self.scale[rows, None]
         return piece
 
-    def dot(self, w: Floats) -> Floats:
-        """Products of all rows with one vector: O(nd), without a copy of them."""
-        if self.sparse or self._X.dtype == np.float64:
-            out = np.asarray(self._X @ w)  # SciPy, or BLAS on every core
-        else:
-            out = np.empty(self.n)
-            _arrays.dot_rows(self._plain, w, out)
-        if self._pending is not None:
-            out -= self._pending @ w
-        if self.scale is not None:
-            out *= self.scale
-        return out
+    def products(
+        self,
+        w: Floats,
+        form: _rows.Affine,
+        alive: NDArray[np.bool_] = _EVERYBODY,
+        out: Floats | None = None,
+    ) -> Floats:
+        """What ``form`` makes of the products of the stored rows with one vector; -inf for the dead.
 
-    def mix(self, support: Ints, weights: Floats) -> Floats:
-        """The weighted sum of the chosen rows: O(sd), without a copy of them."""
-        if self.scale is not None:
-            weights = weights * self.scale[support]
+        O(nd), without a copy of the rows, in parts side by side.
+        """
+        values = np.empty(self.n) if out is None else out
+        by_part = not self.sparse and (self.d <= NARROW or self.plain.dtype != np.float64)
+        if self.sparse:
+            values = np.asarray(self._X @ w)
+        elif not by_part:
+            np.dot(self.plain, w, out=values)  # BLAS on every core
+
+        def work(part: slice) -> None:
+            if by_part:
+                _rows.dot_rows(self.plain[part], w, values[part])
+            _rows.transform(values, form, alive, part.start, part.stop)
+
+        each(work, split(self.n, GRAIN // self.d if by_part else GRAIN))
+        return values
+
+    def dot(self, w: Floats) -> Floats:
+        """Products of all rows with one vector."""
+        constant = 0.0 if self.pending is None else float(self.pending @ w)
+        scale = _NOTHING if self.scale is None else self.scale
+        return self.products(w, _rows.Affine(1.0, constant, scale, _NOTHING))
+
+    def plain_mix(self, support: Ints, weights: Floats) -> Floats:
+        """The weighted sum of the chosen stored rows: O(sd), without a copy of them."""
         if self.sparse:
             whole = support.size == self.n and bool((np.diff(support) == 1).all())
             chosen = self._X if whole else self._X[support]
-            out = np.asarray(chosen.T @ weights)
-        else:
+            return np.asarray(chosen.T @ weights)
+        support = np.asarray(support, dtype=np.int64)
+
+        def added(part: slice) -> Floats:
             out = np.zeros(self.d)
-            _arrays.add_rows(self._plain, np.asarray(support, dtype=np.int64), weights, out)
-        if self._pending is not None:
-            out -= self._pending * weights.sum()
+            _rows.add_rows(self.plain, support[part], weights[part], out)
+            return out
+
+        first, *others = each(added, split(support.size, GRAIN // self.d))
+        for other in others:
+            first += other
+        return first
+
+    def mix(self, support: Ints, weights: Floats) -> Floats:
+        """The weighted sum of the chosen rows."""
+        if self.scale is not None:
+            weights = weights * self.scale[support]
+        out = self.plain_mix(support, weights)
+        if self.pending is not None:
+            out -= self.pending * weights.sum()
         return out
 
     def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
@@ -85,8 +121,8 @@ class Rows:
             return np.asarray(self.take(rows) @ other.take(cols).T)
         P, Q = self._X[rows].astype(np.float64), other._X[cols].astype(np.float64)
         out: Floats = (P @ Q.T).toarray()
-        if self._pending is not None and other._pending is not None:
-            mu = self._pending
+        if self.pending is not None and other.pending is not None:
+            mu = self.pending
             out += mu @ mu - (P @ mu)[:, None] - (Q @ mu)[None, :]
         if self.scale is not None:
             out *= self.scale[rows, None]
@@ -99,8 +135,8 @@ class Rows:
         if self.sparse:
             X = self._X.astype(np.float64)
             out = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-            if self._pending is not None:
-                out += self._pending @ self._pending - 2.0 * (X @ self._pending)
+            if self.pending is not None:
+                out += self.pending @ self.pending - 2.0 * (X @ self.pending)
                 np.maximum(out, 0.0, out=out)
             if self.scale is not None:
                 out *= self.scale**2

@@ -2,7 +2,7 @@
 
 from dominantsets.solvers.api import ALGORITHMS, solve, solve_problem
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Point, Problem
 from dominantsets.solvers.result import DominantSet, Status, Step, Trace
 from dominantsets.solvers.tree import PathSpectrum, path_clusters, path_spectrum
 
@@ -12,6 +12,7 @@ __all__ = [
     "DominantSet",
     "Monitor",
     "PathSpectrum",
+    "Point",
     "Problem",
     "Progress",
     "Status",

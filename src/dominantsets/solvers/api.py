@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from dominantsets._checks import one_of, real, whole
 from dominantsets.similarity import Graph, LowRank, Path, Similarity, as_similarity
 from dominantsets.solvers import dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet
 from dominantsets.solvers.starts import check_start, starting_point
 
 LARGE_GRAPH = 2_000  # objects from which the working set is the faster one: benchmarks/crossover.py
+_METHODS: dict[str, Callable[..., Outcome]] = {
+    **{rule: partial(first_order.ascend, rule=rule) for rule in first_order.RULES},
+    "replicator": first_order.replicate,
+    "working-set": working_set.solve_working_set,
+    "dual": dual.solve_dual,
+}
 ALGORITHMS = ("auto", *first_order.RULES, "replicator", "working-set", "dual", "exact")
 
 
@@ -138,32 +144,9 @@ def solve_problem(
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     x0 = starting_point(problem, start)
     problem = problem.within(x0)
-    x0 = np.where(problem.alive, x0, 0.0)
-    x0 /= x0.sum()
-    face: bool | None = None
-    if algorithm == "dual":
-        x, n_iter, status, history, face = dual.solve_dual(
-            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
-        )
-    elif algorithm == "working-set":
-        x, n_iter, status, history = working_set.solve_working_set(
-            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
-        )
-    elif algorithm == "replicator":
-        x, n_iter, status, history = first_order.replicate(
-            problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
-        )
-    else:
-        x, n_iter, status, history = first_order.ascend(
-            problem, x0, algorithm, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace
-        )
-    return certify(
-        problem,
-        x,
-        n_iter=n_iter,
-        status=status,
-        tol=tol,
-        algorithm=algorithm,
-        trace=history,
-        face=face,
-    )
+    if problem.similarity.components is not None:  # what x0 has of other components stays out
+        inside = problem.alive[x0.support]
+        weights = x0.weights[inside]
+        x0 = Point(x0.support[inside], weights / weights.sum())
+    outcome = _METHODS[algorithm](problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace)
+    return certify(problem, outcome, tol=tol, algorithm=algorithm)

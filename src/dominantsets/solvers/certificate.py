@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.solvers.problem import Problem
-from dominantsets.solvers.result import DominantSet, Status, Trace
+from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.result import DominantSet, Status
 
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
 STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
@@ -25,38 +25,28 @@ def scale_of(f: float, shift: float) -> float:
     return max(f, f + shift)
 
 
-def certify(
-    problem: Problem,
-    x: Floats,
-    *,
-    n_iter: int,
-    status: Status,
-    tol: float,
-    algorithm: str,
-    trace: Trace | None = None,
-    strict: bool | None = None,
-    face: bool | None = None,
-) -> DominantSet:
-    """Turn weights of all objects into a cluster, with everything that can be said about it.
+def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -> DominantSet:
+    """Turn what a solver reached into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
     that has drifted. A ``strict`` that the solver has proved is not tested again; neither is
     ``face``, whether the Hessian is negative definite on the face.
     """
-    x = x / x.sum()
+    members, weights = outcome.x
+    weights = weights / weights.sum()
+    x = Point(members, weights)
     problem = problem.within(x)
-    members = np.flatnonzero(x)
-    weights = x[members]
-    r, f = problem.payoffs(x)
-    gap = max(0.0, float(r.max()) - f)
-    outside = problem.alive.copy()
-    outside[members] = False
-    margin = f - float(r[outside].max()) if outside.any() else np.inf
+    status, strict, face = outcome.status, outcome.strict, outcome.face
+    payoffs = problem.payoffs(x)
+    f = payoffs.f
+    inside, outside = payoffs.of(members), payoffs.largest_outside(members)
+    gap = max(0.0, float(inside.max()) - f, outside - f)
+    margin = f - outside
     scale = scale_of(f, problem.shift)
     if status in _CLAIMS:
         status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
     # Stationary on both sides: a member that is on its way out has a payoff far below f.
-    residue = max(gap, f - float(r[members].min()))
+    residue = max(gap, f - float(inside.min()))
     if strict is None and residue <= max(0.0, STATIONARY * scale):
         if margin <= max(gap, 8 * EPS * max(abs(scale), abs(problem.shift))):
             strict = False
@@ -72,9 +62,9 @@ def certify(
         gap=gap,
         margin=margin,
         strict=strict,
-        n_iter=n_iter,
+        n_iter=outcome.n_iter,
         status=status,
-        trace=trace,
+        trace=outcome.trace,
         shift=problem.shift,
         algorithm=algorithm,
         center=center,

@@ -14,40 +14,43 @@ whatever the size of the support.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
-from dominantsets import _arrays
+from dominantsets import _rows
+from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints, spans
 from dominantsets.similarity.rows import PIECE_BYTES
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
+SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
+AHEAD = 32  # passes over small data between two looks at the clock
+COMPILED_LIMIT = 48  # features up to which Newton's matrix is summed by compiled code, above by BLAS
 DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
-STRETCH = 8.0  # how many times its length a step may be taken where it does not close in
 MEMORY = 6  # steps that the extrapolation above that remembers
 
 
-@dataclass
 class _Point:
     """x(w) for one w, and what follows from it."""
 
-    w: Floats
-    members: Ints
-    weights: Floats
-    image: Floats  # U'x(w), the safe step's target
-    f: float
-    tau: float
+    def __init__(
+        self, w: Floats, tau: float, members: Ints, weights: Floats, image: Floats, f: float
+    ) -> None:
+        self.w, self.tau, self.members, self.weights, self.f = w, tau, members, weights, f
+        self.image = image  # U'x(w), the safe step's target
+        self.residual = image - w
+        self.length = math.sqrt(self.residual @ self.residual)
 
     @property
-    def residual(self) -> Floats:
-        return self.image - self.w
+    def parts(self) -> tuple[Floats, float, Ints, Floats, Floats, float]:
+        """What it was made of."""
+        return self.w, self.tau, self.members, self.weights, self.image, self.f
 
 
 class Dual:
@@ -56,16 +59,26 @@ class Dual:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.similarity = similarity = require_low_rank(problem.similarity)
-        self.kappa = similarity.self_similarity + problem.shift
-        least = float(self.kappa[problem.alive].min())
+        kappa = similarity.self_similarity + problem.shift
+        least = float(kappa.min())
+        if least <= 0.0:
+            least = float(kappa[problem.alive].min())
+            kappa = np.maximum(kappa, least)  # objects that are gone do not matter
         if least <= 0.0:
             raise ValueError(
                 f"algorithm='dual' needs a shift above {problem.shift - least:.6g} here, got "
                 f"{problem.shift:.6g}: below it the problem is not concave along any single object."
             )
+        self.inverse = np.divide(1.0, kappa, out=kappa)
         self.root = float(np.sqrt(similarity.factor))
-        self.reach = self.root * float(np.sqrt(similarity.square_norms.max()))
-        self._keep = np.empty(problem.n, dtype=np.int64)
+        self.reach = self.root * similarity.longest
+        rows = similarity.rows
+        self.center = np.zeros(rows.d) if rows.pending is None else rows.pending
+        self.form = similarity.form(np.zeros(rows.d), factor=self.root)  # constant 0
+        self.keep = np.empty(problem.n, dtype=np.int64)
+        self._s = np.empty(problem.n)  # kept: the pages of a new array cost more than a product
+        self._guess: Ints = self.keep[:0]
+        self.small = not rows.sparse and rows.d <= COMPILED_LIMIT and rows.n * rows.d <= SMALL
         self._spread: _Spread | None = None
 
     def image(self, members: Ints, weights: Floats) -> Floats:
@@ -74,26 +87,43 @@ class Dual:
 
     def at(self, w: Floats) -> _Point:
         """One pass over the features: x(w)."""
-        similarity = self.similarity
-        s = similarity.rows.dot(w)
-        s *= self.root
-        if similarity.bias is not None:
-            s += similarity.bias
-        tau, count = _arrays.threshold(s, self.kappa, self.problem.alive, self._keep)
-        members = self._keep[:count].copy()
-        kappa = self.kappa[members]
-        weights = (s[members] - tau) / kappa
-        weights /= weights.sum()
-        image = self.image(members, weights)
-        f = float(image @ image) + (similarity.offset or 0.0) - float(kappa @ weights**2)
-        if similarity.bias is not None:
-            f += 2.0 * float(similarity.bias[members] @ weights)
-        return _Point(w, members, weights, image, f, tau)
+        rows, form, inverse = self.similarity.rows, self.form, self.inverse
+        offset = self.similarity.offset or 0.0
+        if self.small:
+            tau, members, weights, image, f = _rows.small_pass(
+                rows.plain, w, form, self.center, inverse, self.problem.alive, self._guess, self.keep
+            )
+            self._guess = members
+            return _Point(w, tau, members, weights, image, f + offset)
+        s = rows.products(w, form._replace(constant=float(self.center @ w)), self.problem.alive, self._s)
+        tau, count = self._locate(s)
+        self._guess = members = self.keep[:count].copy()
+        weights, scaled = np.empty(count), np.empty(count)
+        sums = each(
+            lambda part: _rows.weigh(s, tau, form, inverse, members[part], weights[part], scaled[part]),
+            split(count),
+        )
+        total, square, lean, reach = (sum(column) for column in zip(*sums, strict=True))
+        weights /= total
+        image = self.root / total * (rows.plain_mix(members, scaled) - reach * self.center)
+        f = float(image @ image) + offset - square / total**2 + 2.0 * lean / total
+        return _Point(w, tau, members, weights, image, f)
 
-    def spread(self, members: Ints) -> _Spread:
+    def _locate(self, s: Floats) -> tuple[float, int]:
+        """tau, and how many objects exceed it: they stand in ``keep``, in order."""
+        inverse, keep, parts = self.inverse, self.keep, split(s.size)
+        low = _rows.level(s, inverse, self._guess)
+        counts = each(lambda part: _rows.sweep(s, inverse, low, part.start, part.stop, keep), parts)
+        count = 0
+        for part, found in zip(parts, counts, strict=True):
+            keep[count : count + found] = keep[part.start : part.start + found]
+            count += found
+        return _rows.narrow(s, inverse, keep, count)
+
+    def spread(self, members: Ints, about: Floats) -> _Spread:
         """How x(w) answers to w while its support stays the same; the last one is kept."""
         if self._spread is None or not np.array_equal(self._spread.members, members):
-            self._spread = _Spread(self, members)
+            self._spread = _Spread(self, members, about)
         return self._spread
 
 
@@ -104,14 +134,18 @@ class _Spread:
     I - J and the smaller I - C'C are positive definite together; the smaller one is kept.
     """
 
-    def __init__(self, dual: Dual, members: Ints) -> None:
+    def __init__(self, dual: Dual, members: Ints, about: Floats) -> None:
         self._dual, self.members = dual, members
         self._rows = rows = dual.similarity.rows
-        inverse = 1.0 / dual.kappa[members]
+        self.small = members.size < rows.d
+        self._compact = not self.small and rows.d <= COMPILED_LIMIT
+        self._columns: Floats | None = None
+        if self._compact and not rows.sparse:
+            self.matrix = self._compiled(about)
+            return
+        inverse = dual.inverse[members]
         self._mean = dual.image(members, inverse) / inverse.sum()
         self._halves = np.sqrt(inverse)
-        self.small = members.size < rows.d
-        self._columns: Floats | None = None
         if self.small and not rows.sparse:
             self._columns = ((dual.root * rows.take(members) - self._mean) * self._halves[:, None]).T
             self.matrix = self._columns.T @ self._columns
@@ -125,6 +159,26 @@ class _Spread:
             for part in spans(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
                 piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
                 self.matrix += piece.T @ piece
+
+    def _compiled(self, about: Floats) -> Floats:
+        """J from the moments of the members' rows about a point near their mean."""
+        dual, d, members = self._dual, self._rows.d, self.members
+        plain = self._rows.plain
+
+        def summed(part: slice) -> tuple[float, Floats, Floats]:
+            first, second = np.zeros(d), np.zeros((d, d))
+            mass = _rows.moments(
+                plain, members[part], dual.form, dual.center, about, dual.inverse, first, second
+            )
+            return mass, first, second
+
+        (mass, first, second), *others = each(summed, split(members.size, GRAIN // d))
+        for more_mass, more_first, more_second in others:
+            mass += more_mass
+            first += more_first
+            second += more_second
+        _rows.centred(mass, first, second)
+        return second
 
     def down(self, g: Floats) -> Floats:
         """C'g."""
@@ -146,6 +200,8 @@ class _Spread:
         Where I - J is indefinite its eigenvalues are taken by their size, which points uphill along every
         one of them; where the step is longer than the radius they are raised until it is not.
         """
+        if self._compact:
+            return _rows.newton(self.matrix, g, radius)
         # LAPACK itself: for small clusters the usual wrappers take longer than the factorisation
         factor, failed = dpotrf(self._identity_minus(1.0), lower=1, overwrite_a=1)
         definite = failed == 0
@@ -156,7 +212,11 @@ class _Spread:
                 step = dpotrs(factor, g, lower=1)[0]
             if step @ step <= radius * radius:
                 return step, True
-        values, vectors = eigh(self.matrix, check_finite=False)
+        return self._bent(g, radius), definite
+
+    def _bent(self, g: Floats, radius: float) -> Floats:
+        """The step by eigenvalues."""
+        values, vectors, _ = dsyevd(self.matrix)
         if self.small:  # eigenvectors of J are those of C'C under C; J is 0 across them
             kept = values > 1e-13 * max(float(values[-1]), 1e-300)
             values, vectors = values[kept], vectors[:, kept] / np.sqrt(values[kept])
@@ -172,11 +232,13 @@ class _Spread:
                 break
             mu = max(1.5 * mu, 1e-12, (length / radius - 1.0) * (mu + float(sizes.min())))
         step = vectors @ (along / (sizes + mu))
-        return (self.up(step) if self.small else step) + rest / (1.0 + mu), definite
+        return (self.up(step) if self.small else step) + rest / (1.0 + mu)
 
     def definite(self) -> bool:
         """Whether I - J is positive definite, beyond rounding: a proof of a strict maximum on the face."""
         slack = 4 * EPS * len(self.matrix) * max(1.0, float(np.abs(self.matrix).max()))
+        if self._compact:
+            return _rows.definite(self.matrix, slack)
         return bool(dpotrf(self._identity_minus(1.0 - slack), lower=1, overwrite_a=1)[1] == 0)
 
     def _identity_minus(self, one: float) -> Floats:
@@ -225,7 +287,7 @@ class _Climb:
         self.dual = dual
         self.point = dual.at(w)
         self.passes = 1
-        self.radius = 2.0 * float(np.linalg.norm(self.point.residual))
+        self.radius = 2.0 * self.point.length
         self.stretch = 1.0
         self.stale = 0
         self.rows: list[tuple[float, float, int, int]] = []
@@ -235,10 +297,9 @@ class _Climb:
         shift, dual = self.dual.problem.shift, self.dual
         while True:
             point = self.point
-            length = float(np.linalg.norm(point.residual))
             # r_i differs from what x(w) would make it by u_i · residual, so this bounds the gap
-            bound = 2.0 * dual.reach * length
-            unit = max(abs(point.f), abs(shift), dual.reach * float(np.linalg.norm(point.w)))
+            bound = 2.0 * dual.reach * point.length
+            unit = max(abs(point.f), abs(shift), dual.reach * math.sqrt(point.w @ point.w))
             if bound <= tol * scale_of(point.f, shift) or bound <= 4 * EPS * unit:
                 return Status.CONVERGED
             if self.stale >= 3:
@@ -248,34 +309,48 @@ class _Climb:
             halt = monitor.look_up(self.passes, point.f + shift, bound, point.members.size)
             if halt is not None:
                 return halt
-            self.advance(length, 4 * EPS * unit)
+            if not self.run_ahead(tol, max_iter - self.passes, 1 if monitor.callback else AHEAD):
+                self.advance(4 * EPS * unit)
 
-    def advance(self, length: float, rounding: float) -> None:
+    def run_ahead(self, tol: float, budget: int, ahead: int) -> bool:
+        """Several steps in one compiled call, where the data are small."""
+        dual, point = self.dual, self.point
+        if not dual.small or point.members.size < dual.similarity.rows.d:
+            return False
+        rows = np.empty((ahead, 4))
+        passes, done, self.radius, self.stretch, self.stale, reached = _rows.small_climb(
+            dual.similarity.rows.plain, dual.form, dual.center, dual.inverse, dual.problem.alive,
+            dual.similarity.offset or 0.0, dual.problem.shift, dual.reach, tol, budget,
+            self.radius, self.stretch, self.stale, point.parts, dual.keep, rows,
+        )  # fmt: skip
+        if done:
+            self.point = _Point(*reached)
+            self.passes += passes
+            self.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+        return done > 0
+
+    def advance(self, rounding: float) -> None:
         """One accepted step: Newton's where f does not fall, else the safe one."""
         before = self.point
+        length = before.length
         smaller = min(before.members.size, self.dual.similarity.rows.d)
         if smaller <= DENSE_LIMIT:
-            step, _ = self.dual.spread(before.members).step(before.residual, max(self.radius, length))
+            step, _ = self.dual.spread(before.members, before.w).step(
+                before.residual, max(self.radius, length)
+            )
         else:
             step = self._extrapolation.step(before)
         step *= self.stretch
-        stride = float(np.linalg.norm(step))
+        stride = math.sqrt(step @ step)
         after, kind = self.dual.at(before.w + step), Step.NEWTON
         self.passes += 1
-        shorter = float(np.linalg.norm(after.residual)) < length
-        if after.f > before.f + rounding or (after.f >= before.f - rounding and shorter):
-            if stride > 0.9 * self.radius:
-                self.radius = 4.0 * stride
-            # A climb along a nearly flat ridge goes on in one direction: dare more each time, up to a
-            # limit that keeps it in its basin; where Newton's method converges, its step is the right one.
-            closing = float(np.linalg.norm(after.residual)) < 0.5 * length
-            self.stretch = 1.0 if closing else min(STRETCH, 2.0 * self.stretch)
-        else:
-            self.radius, self.stretch = 0.25 * stride, 1.0
+        accepted, self.radius, self.stretch = _rows.judge(
+            before.f, length, after.f, after.length, rounding, stride, self.radius, self.stretch
+        )
+        if not accepted:
             after, kind = self.dual.at(before.image), Step.SAFE
             self.passes += 1
-            shorter = float(np.linalg.norm(after.residual)) < length
-        risen = after.f > before.f + rounding or shorter
+        risen = after.f > before.f + rounding or after.length < length
         self.stale = 0 if risen else self.stale + 1
         self.rows.append((before.f, 2.0 * self.dual.reach * length, before.members.size, int(kind)))
         self.point = after
@@ -283,23 +358,22 @@ class _Climb:
 
 def solve_dual(
     problem: Problem,
-    x: Floats,
+    x: Point,
     *,
     tol: float,
     max_iter: int,
     monitor: Monitor,
     trace: bool = False,
-) -> tuple[Floats, int, Status, Trace | None, bool | None]:
-    """Newton's method with safe steps from x: (weights, passes, status, trace, definite on the face)."""
+) -> Outcome:
+    """Newton's method with safe steps from x."""
     dual = Dual(problem)
-    start = np.flatnonzero(x)
-    run = _Climb(dual, dual.image(start, x[start]))
+    run = _Climb(dual, dual.image(x.support, x.weights))
     try:
         status = run.until(tol, max_iter, monitor)
     except KeyboardInterrupt:  # between two passes: the last accepted point is whole
         status = Status.INTERRUPTED
-    out = np.zeros(problem.n)
-    out[run.point.members] = run.point.weights
-    smaller = min(run.point.members.size, dual.similarity.rows.d)
-    face = dual.spread(run.point.members).definite() if smaller <= DENSE_LIMIT else None
-    return out, run.passes, status, Trace.from_rows(run.rows, problem.shift) if trace else None, face
+    point = run.point
+    smaller = min(point.members.size, dual.similarity.rows.d)
+    face = dual.spread(point.members, point.w).definite() if smaller <= DENSE_LIMIT else None
+    history = Trace.from_rows(run.rows, problem.shift) if trace else None
+    return Outcome(Point(point.members, point.weights), run.passes, status, history, face)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from dominantsets import _kernels
-from dominantsets.similarity.base import Floats
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
 RULES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY}
@@ -29,27 +28,27 @@ PATIENCE = 3  # recomputations in a row without progress that mean a stall
 
 def ascend(
     problem: Problem,
-    x: Floats,
-    rule: str,
+    x: Point,
     *,
+    rule: str,
     tol: float,
     max_iter: int,
     monitor: Monitor,
     trace: bool = False,
-) -> tuple[Floats, int, Status, Trace | None]:
-    """Run one of the three rules from x: (weights, iterations, status, trace)."""
+) -> Outcome:
+    """Run one of the three rules from x."""
     run = _Ascent(problem, x, RULES[rule], tol, trace)
     try:
         status = run.until(max_iter, monitor)
     except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
         status = Status.INTERRUPTED
-    return run.walk.y, run.n_iter, status, run.history()
+    return Outcome(Point.of(run.walk.y), run.n_iter, status, run.history())
 
 
 class _Ascent:
     """The state of one run of the compiled loop."""
 
-    def __init__(self, problem: Problem, x: Floats, rule: int, tol: float, trace: bool) -> None:
+    def __init__(self, problem: Problem, x: Point, rule: int, tol: float, trace: bool) -> None:
         self.problem = problem
         self.rule = rule
         self.tol = tol
@@ -62,7 +61,7 @@ class _Ascent:
         n = problem.n
         blocks = -(-n // _kernels.BLOCK)
         self.walk = _kernels.Walk(
-            y=x.copy(),
+            y=x.dense(n),
             fence=np.empty(n, dtype=np.float32),
             r=np.empty(n),
             block_max=np.empty(blocks),
@@ -80,12 +79,13 @@ class _Ascent:
     def refresh(self) -> None:
         """Recompute r and f from the weights: they drift."""
         walk = self.walk
-        walk.y[:] /= walk.y.sum()
-        walk.r[:], walk.numbers[0] = self.problem.payoffs(walk.y)
+        x = Point.of(walk.y)
+        members = x.support
+        walk.y[members] = x.weights
+        walk.r[:], walk.numbers[0] = self.problem.every_payoff(x)
         walk.numbers[1] = 1.0
-        inside = walk.y > 0
-        walk.fence[:] = np.where(inside, -np.inf, np.inf)
-        members = np.flatnonzero(inside)
+        walk.fence[:] = np.inf
+        walk.fence[members] = -np.inf
         walk.counters[_kernels.SIZE] = members.size
         walk.members[: members.size] = members
         walk.place[members] = np.arange(members.size)
@@ -176,28 +176,28 @@ class _Ascent:
 
 def replicate(
     problem: Problem,
-    x: Floats,
+    x: Point,
     *,
     tol: float,
     max_iter: int,
     monitor: Monitor,
     trace: bool = False,
-) -> tuple[Floats, int, Status, Trace | None]:
+) -> Outcome:
     """Replicator dynamics from x, until two iterates are no more than tol apart."""
-    x = x.copy()
+    y = x.dense(problem.n)
     shift = problem.shift
     lift = max(shift, 0.0)
     rows: list[tuple[float, float, int, int]] = []
     n_iter, status = 0, Status.MAX_ITER
     try:
         while n_iter < max_iter:
-            r, f = problem.payoffs(x)
+            r, f = problem.every_payoff(Point.of(y))
             if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
                 status = Status.STALLED
                 break
             gap = float(r.max()) - f
             r[~problem.alive] = 0.0
-            size, moved = _kernels.replicate(x, r, f, lift)
+            size, moved = _kernels.replicate(y, r, f, lift)
             n_iter += 1
             if trace:
                 rows.append((f, gap, size, int(Step.REPLICATE)))
@@ -211,4 +211,4 @@ def replicate(
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return x, n_iter, status, Trace.from_rows(rows, shift) if trace else None
+    return Outcome(Point.of(y), n_iter, status, Trace.from_rows(rows, shift) if trace else None)

@@ -3,14 +3,83 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dominantsets import _arrays
 from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets.solvers.result import Status, Trace
 
 CACHE_BYTES = 2**28  # columns of a features similarity that a run keeps
+
+
+class Point(NamedTuple):
+    """A point of the simplex: the objects with a positive weight, in increasing order, and those weights."""
+
+    support: Ints
+    weights: Floats
+
+    @classmethod
+    def of(cls, x: Floats) -> Point:
+        """From the weights of all objects, which need not sum to 1."""
+        support = np.flatnonzero(x)
+        weights = x[support]
+        return cls(support, weights / weights.sum())
+
+    def dense(self, n: int) -> Floats:
+        """The weights of all n objects."""
+        x = np.zeros(n)
+        x[self.support] = self.weights
+        return x
+
+
+class Outcome(NamedTuple):
+    """What a solver reached, before anything is proved of it."""
+
+    x: Point
+    n_iter: int
+    status: Status
+    trace: Trace | None = None
+    face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
+    strict: bool | None = None  # whether it is a strict maximum, where that is known
+
+
+class Payoffs(NamedTuple):
+    """r = (A - shift I) x of the objects that are alive, and f = x'r.
+
+    ``objects`` (in increasing order) are those that ``r`` is for; None stands for all. On a graph
+    only the support and its neighbours are listed, and every object that is alive and not listed has
+    the payoff ``others``, 0; it is -inf where there are none.
+    """
+
+    objects: Ints | None
+    r: Floats
+    f: float
+    others: float
+
+    def of(self, members: Ints) -> Floats:
+        """The payoffs of listed objects."""
+        return self.r[members if self.objects is None else np.searchsorted(self.objects, members)]
+
+    def largest(self) -> float:
+        return max(float(self.r.max()), self.others)
+
+    def largest_outside(self, members: Ints) -> float:
+        """The largest payoff of an object that is not one of ``members``; -inf where there is none."""
+        places = members if self.objects is None else np.searchsorted(self.objects, members)
+        inside = self.r[places]
+        self.r[places] = -np.inf
+        largest = self.largest()
+        self.r[places] = inside
+        return largest
+
+    def above(self, level: float) -> tuple[Ints, Floats]:
+        """Listed objects with a payoff above a level, and those payoffs."""
+        places = np.flatnonzero(self.r > level)
+        return (places if self.objects is None else self.objects[places]), self.r[places]
 
 
 class Problem:
@@ -33,6 +102,7 @@ class Problem:
         self.alive = np.ones(self.n, dtype=bool)
         self.n_alive = self.n
         self._degrees = None if degrees is None else degrees.copy()
+        self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
 
@@ -51,25 +121,49 @@ class Problem:
             self._columns = Columns(self.similarity, self._cache_bytes)
         return self._columns
 
-    def within(self, x: Floats) -> Problem:
+    def vertex(self) -> int:
+        """The object with the largest degree, ties to the lowest number."""
+        if not self.similarity.local:
+            return int(self.degrees.argmax())
+        if self._ranking is None:
+            self._ranking = Ranking(self.degrees)
+        return self._ranking.top()
+
+    def within(self, x: Point) -> Problem:
         """The same problem, kept to the component in which x has most of its mass."""
         components = self.similarity.components
         if components is None:
             return self
-        part = int(np.bincount(components, weights=x).argmax())
+        part = int(np.bincount(components[x.support], weights=x.weights).argmax())
         narrowed = copy.copy(self)
         narrowed.alive = self.alive & (components == part)
         narrowed.n_alive = int(narrowed.alive.sum())
         return narrowed
 
-    def payoffs(self, x: Floats) -> tuple[Floats, float]:
-        """r = (A - shift I) x, with -inf for removed objects, and f = x'r."""
-        support = np.flatnonzero(x)
-        weights = x[support]
-        r = self.similarity.gradient(support, weights)
-        r[support] -= self.shift * weights
-        f = float(weights @ r[support])
-        r[~self.alive] = -np.inf
+    def payoffs(self, x: Point) -> Payoffs:
+        """What every object would gain: for a graph, at the cost of the edges of the support only."""
+        support, weights = x
+        if self.similarity.local:
+            objects, r = self.similarity.nearby(support, weights)
+            places: Ints = np.searchsorted(objects, support)
+        else:
+            objects, r = None, self.similarity.gradient(support, weights)
+            places = support
+        r[places] -= self.shift * weights
+        f = float(weights @ r[places])
+        if objects is None:
+            _arrays.mask(r, self.alive)
+            return Payoffs(None, r, f, -np.inf)
+        alive = self.alive[objects]
+        r[~alive] = -np.inf
+        return Payoffs(objects, r, f, 0.0 if self.n_alive > np.count_nonzero(alive) else -np.inf)
+
+    def every_payoff(self, x: Point) -> tuple[Floats, float]:
+        """r of all objects by number, with -inf for removed ones, and f = x'r."""
+        r = self.similarity.gradient(x.support, x.weights)
+        r[x.support] -= self.shift * x.weights
+        f = float(x.weights @ r[x.support])
+        _arrays.mask(r, self.alive)
         return r, f
 
     def remove(self, members: Ints) -> None:
@@ -77,7 +171,12 @@ class Problem:
         self.alive[members] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
-            self._degrees -= self.similarity.gradient(members, np.ones(len(members)))
+            ones = np.ones(len(members))
+            if self.similarity.local:
+                objects, lost = self.similarity.nearby(members, ones)
+                self._degrees[objects] -= lost
+            else:
+                self._degrees -= self.similarity.gradient(members, ones)
             self._degrees[members] = -np.inf
 
     def recount(self) -> None:
@@ -85,7 +184,39 @@ class Problem:
         left = np.flatnonzero(self.alive)
         degrees = self.similarity.gradient(left, np.ones(left.size))
         degrees[~self.alive] = -np.inf
+        self._degrees, self._ranking = degrees, None
+
+
+class Ranking:
+    """The object with the largest degree while degrees only fall, without a sweep over all of them.
+
+    Objects are sorted once. Those whose degree has fallen since move to a heap when they come up, and in
+    the heap they sink when they come up again; so a look costs as much as has changed at the top.
+    """
+
+    def __init__(self, degrees: Floats) -> None:
         self._degrees = degrees
+        self._order = np.argsort(-degrees, kind="stable")
+        self._sorted = degrees[self._order]
+        self._next = 0
+        self._fallen: list[tuple[float, int]] = []
+
+    def top(self) -> int:
+        degrees, order, fallen = self._degrees, self._order, self._fallen
+        while self._next < order.size:
+            i = int(order[self._next])
+            if degrees[i] == self._sorted[self._next]:
+                break
+            heappush(fallen, (-float(degrees[i]), i))
+            self._next += 1
+        while fallen and -fallen[0][0] != degrees[fallen[0][1]]:
+            _, i = heappop(fallen)
+            if degrees[i] > -np.inf:
+                heappush(fallen, (-float(degrees[i]), i))
+        first = int(order[self._next]) if self._next < order.size else -1
+        if fallen and (first < 0 or fallen[0] < (-float(degrees[first]), first)):
+            return fallen[0][1]
+        return first
 
 
 class Columns:

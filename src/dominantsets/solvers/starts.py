@@ -9,7 +9,7 @@ import numpy as np
 
 from dominantsets._checks import one_of, warn
 from dominantsets.similarity.base import Floats
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Point, Problem
 
 STARTS = ("vertex", "barycenter")
 
@@ -53,21 +53,17 @@ def _weights(start: Any, n: int) -> Floats:
     return weights
 
 
-def starting_point(problem: Problem, start: Any) -> Floats:
+def starting_point(problem: Problem, start: Any) -> Point:
     """The point x0 of the simplex that ``start`` means.
 
     ``"vertex"`` is the paper's V: all mass on the object with the largest sum of similarities, ties to
     the lowest index. ``"barycenter"`` is its B: equal weights. An int is all mass on that object, an
     array is taken as weights. Taken as checked.
     """
-    x = np.zeros(problem.n)
     if isinstance(start, str) and start == "vertex":
-        x[int(problem.degrees.argmax())] = 1.0
-    elif isinstance(start, str):
-        x[problem.alive] = 1.0 / problem.n_alive
-    elif isinstance(start, numbers.Integral):
-        x[int(start)] = 1.0
-    else:
-        x = _weights(start, problem.n)
-    x = np.where(problem.alive, x, 0.0)
-    return np.asarray(x / x.sum())
+        return Point(np.array([problem.vertex()]), np.ones(1))
+    if isinstance(start, str):
+        return Point.of(problem.alive.astype(np.float64))
+    if isinstance(start, numbers.Integral):
+        return Point(np.array([int(start)]), np.ones(1))
+    return Point.of(np.where(problem.alive, _weights(start, problem.n), 0.0))

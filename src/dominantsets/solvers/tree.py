@@ -18,7 +18,7 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.single_linkage import SingleLinkage
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
 PIECE = 5_000_000  # leaves visited between two looks at Ctrl-C
@@ -71,15 +71,9 @@ def solve_exactly(problem: Problem, *, tol: float, monitor: Monitor) -> Dominant
     best = run.maxima()[:1]
     x, _ = run.weights(best)
     halt = monitor.look_up(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    return certify(
-        problem,
-        x,
-        n_iter=1,
-        status=halt or Status.CONVERGED,
-        tol=tol,
-        algorithm="exact",
-        strict=bool(run.kind[best[0]] == _tree.STRICT),
-    )
+    strict = bool(run.kind[best[0]] == _tree.STRICT)
+    outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict)
+    return certify(problem, outcome, tol=tol, algorithm="exact")
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:

@@ -4,28 +4,36 @@ A small set W of objects (the support and the best outsiders) is solved as a den
 one product with the whole similarity then finds the objects that would gain by joining, the best of which
 enter W. Objects that fell to zero leave, unless they have come back before. f never falls, and W loses
 objects only while f grows, so the rounds cannot cycle.
+
+Where W outgrows a block, coordinates are optimised a block at a time: the members that gain least and the
+objects that gain most exchange weight, while the rest of x stays fixed and enters as a linear term.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, solve
+from scipy.linalg.lapack import dposv
 
-from dominantsets.similarity import Graph
+from dominantsets import _kernels
 from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.solvers import first_order
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Problem
+from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
 GROW = 64  # objects that enter in the first round
-BLOCK_LIMIT = 4_000  # objects of a block (128 MB); larger supports go on with the first-order loop
+BLOCK_LIMIT = 4_000  # objects of a block (128 MB); larger supports are optimised a block at a time
 DIRECT_LIMIT = 1_500  # members up to which a settled support is finished by one linear system
 DIRECT_ALWAYS = 150  # and up to which that is cheap enough to be tried in every round
 INNER = 0.02  # inner tolerance, of the global gap
 BEGIN = 64  # objects of a dense start that the first block holds
+EXCHANGES = 20_000  # steps within a block of coordinates before Python looks up
+REFRESH = 20  # rounds after which payoffs that are kept by their changes are recomputed
+_HALTS = (Status.TIME_LIMIT, Status.STOPPED, Status.INTERRUPTED)
 
 
 class Block(Similarity):
@@ -51,150 +59,202 @@ class Block(Similarity):
 
 
 class _Rounds:
-    """Where a run stands: weights and payoffs of all objects, and the working set."""
+    """Where a run stands: x, the payoffs of all objects (on a graph: of those nearby), the working set."""
 
-    def __init__(self, problem: Problem, x: Floats) -> None:
+    def __init__(self, problem: Problem, x: Point) -> None:
         self.problem = problem
-        members = np.flatnonzero(x)
-        if members.size > BEGIN:  # a dense start: one product, then its best candidates
-            r, _ = problem.payoffs(x)
-            members = np.sort(np.argpartition(-r, BEGIN)[:BEGIN])
-            x = np.zeros(problem.n)
-            x[members] = 1.0 / members.size
-        self.x = x.copy()
-        self.r, self.f = problem.payoffs(self.x)
-        self.working = members
+        if x.support.size > BEGIN:  # a dense start: one product, then its best candidates
+            objects, r = problem.payoffs(x).above(-np.inf)
+            best = np.sort(objects[np.argpartition(-r, min(BEGIN, r.size - 1))[:BEGIN]])
+            x = Point(best, np.full(best.size, 1.0 / best.size))
+        self.x = x
+        self.payoffs = problem.payoffs(x)
+        self.fresh = True
+        self.working = x.support
         self.grow = GROW
         self.n_iter = 0
         self.rounds: list[tuple[float, float, int, int]] = []
-        self._returns = np.zeros(problem.n, dtype=np.int8)
+        self._since_refresh = 0
+        self._returns: Counter[int] = Counter()
         self._settled = np.empty(0, dtype=np.int64)
 
     @property
+    def f(self) -> float:
+        return self.payoffs.f
+
+    @property
     def gap(self) -> float:
-        return float(self.r.max()) - self.f
+        return self.payoffs.largest() - self.payoffs.f
+
+    @property
+    def room(self) -> int:
+        """How many more objects a block could hold."""
+        return BLOCK_LIMIT - self.working.size
 
     def admit(self) -> int:
         """Take in the best outsiders that would gain by joining; how many there were."""
-        candidates = np.flatnonzero(self.r > self.f)
-        candidates = np.setdiff1d(candidates, self.working, assume_unique=True)
-        if candidates.size > self.grow:
-            best = np.argpartition(-self.r[candidates], self.grow)[: self.grow]
-            candidates = candidates[best]
+        limit = min(self.grow, self.room)
+        candidates, r = self.payoffs.above(self.f)
+        new = ~np.isin(candidates, self.working, assume_unique=True)
+        candidates, r = candidates[new], r[new]
+        if self.payoffs.others > self.f and candidates.size < limit:
+            candidates = np.concatenate([candidates, self._strangers(limit - candidates.size)])
+            self.grow *= 2
+        elif candidates.size > limit:
+            candidates = candidates[np.argpartition(-r, limit)[:limit]]
             self.grow *= 2  # many are waiting: doubling keeps the rounds few
-        self._returns[candidates] += 1
-        self.working = np.sort(np.concatenate([self.working, candidates]))
+        self._returns.update(candidates.tolist())
+        self.working = np.union1d(self.working, candidates)
         return candidates.size
+
+    def _strangers(self, count: int) -> Ints:
+        """Objects that no edge leads to from the support: once f < 0 they would gain too."""
+        assert self.payoffs.objects is not None
+        away = self.problem.alive.copy()
+        away[self.payoffs.objects] = False
+        away[self.working] = False
+        return np.flatnonzero(away)[:count]
 
     def improve(self, tol: float, max_iter: int, monitor: Monitor) -> Status:
         """Solve on the working set, and carry the change over to all objects."""
         W, problem = self.working, self.problem
         block = Problem(Block(problem.similarity.block(W, W)), problem.shift)
-        y, steps, status, _ = first_order.ascend(
-            block, self.x[W], "pairwise", tol=tol, max_iter=max_iter, monitor=monitor
+        held = np.searchsorted(W, self.x.support)
+        found = first_order.ascend(
+            block,
+            Point(held, self.x.weights),
+            rule="pairwise",
+            tol=tol,
+            max_iter=max_iter,
+            monitor=monitor,
         )
-        self.n_iter += steps
-        y /= y.sum()
-        support = W[y > 0]
+        self.n_iter += found.n_iter
+        y = found.x
+        support = W[y.support]
         if support.size <= DIRECT_ALWAYS or np.array_equal(support, self._settled):
             y = _finish(block, y)
         self._settled = support
-        change = y - self.x[W]
-        moved = np.flatnonzero(change)
-        self.x[W] = y
-        if moved.size:
-            self.r += problem.similarity.gradient(W[moved], change[moved])
-            self.r[W[moved]] -= problem.shift * change[moved]
-            self.r[~problem.alive] = -np.inf
-        support = np.flatnonzero(self.x)
-        self.f = float(self.x[support] @ self.r[support])
+        change = y.dense(W.size)
+        change[held] -= self.x.weights
+        self._move(W, change, Point(support, y.weights))
         # what fell to zero leaves, unless it has come back before
-        self.working = W[(y > 0) | (self._returns[W] > 1)]
-        return status
+        gone = np.setdiff1d(W, support, assume_unique=True)
+        kept = [i for i in gone.tolist() if self._returns[i] > 1]
+        self.working = np.union1d(support, np.array(kept, dtype=np.int64))
+        return found.status
+
+    def exchange(self, tol: float, budget: int) -> None:
+        """Optimise one block of coordinates with the rest of x fixed."""
+        problem, x = self.problem, self.x
+        inside = self.payoffs.of(x.support)
+        half = BLOCK_LIMIT // 2
+        low = x.support[np.argpartition(inside, min(half, inside.size - 1))[:half]]
+        candidates, r = self.payoffs.above(float(inside.min()))
+        high = candidates[np.argpartition(-r, min(half, r.size - 1))[:half]]
+        W = np.union1d(low, high)
+        B = problem.similarity.block(W, W)
+        B[np.diag_indices_from(B)] = -problem.shift
+        after = x.dense(problem.n)
+        y = after[W]
+        self.n_iter += _kernels.exchange(B, y, self.payoffs.of(W), tol, budget)
+        change = y - after[W]
+        after[W] = y
+        self._move(W, change, Point.of(after))
+        self.working = self.x.support
+
+    def _move(self, W: Ints, change: Floats, x: Point) -> None:
+        """x changed by ``change`` on W: the payoffs with it."""
+        problem = self.problem
+        self.x = x
+        self._since_refresh += 1
+        moved = np.flatnonzero(change)
+        if problem.similarity.local or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
+            self.recompute()
+            return
+        r = self.payoffs.r
+        r += problem.similarity.gradient(W[moved], change[moved])
+        r[W[moved]] -= problem.shift * change[moved]
+        f = float(x.weights @ r[x.support])
+        self.payoffs = Payoffs(None, r, f, -np.inf)
+        self.fresh = False
 
     def recompute(self) -> None:
-        self.x /= self.x.sum()
-        self.r, self.f = self.problem.payoffs(self.x)
+        self.x = Point(self.x.support, self.x.weights / self.x.weights.sum())
+        self.payoffs = self.problem.payoffs(self.x)
+        self._since_refresh, self.fresh = 0, True
 
 
-def _finish(block: Problem, y: Floats) -> Floats:
-    """The stationary point of y's support by one linear system, where it is one and no worse."""
-    S = np.flatnonzero(y)
-    m = S.size
+def _finish(block: Problem, y: Point) -> Point:
+    r"""The stationary point of y's support by one linear system, where it is one and no worse.
+
+    A constant added to every entry changes nothing on the simplex; with one above the largest entry,
+    :math:`c 1 1^T - B` has a Cholesky factor wherever B is negative definite on the face and c large enough.
+    """
+    m = y.support.size
     if not 1 < m <= DIRECT_LIMIT:
         return y
-    B = block.similarity.block(S, S)
+    B = block.similarity.block(y.support, y.support)
     B[np.diag_indices(m)] = -block.shift
-    system = np.ones((m + 1, m + 1))
-    system[:m, :m], system[m, m] = B, 0.0
-    right = np.zeros(m + 1)
-    right[m] = 1.0
-    try:
-        z = solve(system, right, assume_a="sym", check_finite=False)[:m]
-    except (LinAlgError, ValueError):
+    constant = max(float(B.max()), 0.0) + max(float(y.weights @ B @ y.weights), 0.0)
+    _, z, failed = dposv(constant - B, np.ones(m), lower=1, overwrite_a=1)
+    if failed or not np.isfinite(z).all() or z.min() <= 0.0:
         return y
-    if not np.isfinite(z).all() or z.min() <= 0.0 or z @ B @ z < y[S] @ B @ y[S]:
-        return y
-    out = np.zeros_like(y)
-    out[S] = z / z.sum()
-    return out
+    z = np.asarray(z) / z.sum()
+    return Point(y.support, z) if z @ B @ z >= y.weights @ B @ y.weights else y
 
 
 def solve_working_set(
     problem: Problem,
-    x: Floats,
+    x: Point,
     *,
     tol: float,
     max_iter: int,
     monitor: Monitor,
     trace: bool = False,
-) -> tuple[Floats, int, Status, Trace | None]:
-    """Rounds of a growing working set from x: (weights, inner iterations, status, trace)."""
+) -> Outcome:
+    """Rounds of a growing working set from x; iterations are those of the inner loop."""
     run = _Rounds(problem, x)
     try:
         status = _climb(run, tol, max_iter, monitor)
     except KeyboardInterrupt:  # weights are set at once, after a round
         status = Status.INTERRUPTED
-    return run.x, run.n_iter, status, Trace.from_rows(run.rounds, problem.shift) if trace else None
+    return Outcome(run.x, run.n_iter, status, Trace.from_rows(run.rounds, problem.shift) if trace else None)
 
 
 def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
-    problem, stale = run.problem, 0
-    fresh = True
+    problem, stale, least = run.problem, 0, np.inf
     while True:
         f, gap = run.f, run.gap
         scale = scale_of(f, problem.shift)
         unit = max(abs(f), abs(problem.shift), abs(f + gap))
         if gap <= tol * scale or gap <= 4 * EPS * unit:
-            if fresh:
+            if run.fresh:
                 return Status.CONVERGED
             run.recompute()
-            fresh = True
             continue
         if run.n_iter >= max_iter:
             return Status.MAX_ITER
         if stale >= 3:
             return Status.STALLED
-        halt = monitor.look_up(run.n_iter, f + problem.shift, gap, int(np.count_nonzero(run.x)))
+        size = run.x.support.size
+        halt = monitor.look_up(run.n_iter, f + problem.shift, gap, size)
         if halt is not None:
             return halt
-        run.rounds.append((f, gap, int(np.count_nonzero(run.x)), int(Step.ROUND)))
-        entered = run.admit()
-        if run.working.size > BLOCK_LIMIT and f < 0.0 and isinstance(problem.similarity, Graph):
-            return Status.DISSOLVED  # objects without an edge to the cluster have r = 0 > f: all of them
-        if run.working.size > BLOCK_LIMIT:  # too large for a block: the plain loop, column by column
-            run.x, steps, status, _ = first_order.ascend(
-                problem, run.x, "pairwise", tol=tol, max_iter=max_iter - run.n_iter, monitor=monitor
-            )
-            run.n_iter += steps
-            return status
-        inner = max(INNER * gap / scale, 0.1 * tol) if scale > 0 else 0.1 * tol
-        status = run.improve(inner, max_iter - run.n_iter, monitor)
-        fresh = False
-        if status in (Status.TIME_LIMIT, Status.STOPPED, Status.INTERRUPTED):
-            return status
-        stalled = run.f <= f + 4 * EPS * unit and entered == 0
+        run.rounds.append((f, gap, size, int(Step.ROUND)))
+        entered = 0
+        if run.room < BLOCK_LIMIT // 8:
+            if f < 0.0 and problem.similarity.local:
+                return Status.DISSOLVED  # objects without an edge to the cluster have r = 0 > f: all of them
+            run.exchange(max(INNER * gap, 0.1 * tol * scale), min(max_iter - run.n_iter, EXCHANGES))
+        else:
+            entered = run.admit()
+            inner = max(INNER * gap / scale, 0.1 * tol) if scale > 0 else 0.1 * tol
+            status = run.improve(inner, max_iter - run.n_iter, monitor)
+            if status in _HALTS:
+                return status
+        # near the end f no longer rises in floating point, the gap still falls
+        stalled = run.f <= f + 4 * EPS * unit and entered == 0 and run.gap > 0.9 * least
+        least = min(least, run.gap)
         stale = stale + 1 if stalled else 0
-        if stalled:
+        if stalled and not run.fresh:
             run.recompute()
-            fresh = True

@@ -1,0 +1,39 @@
+"""Parts of long compiled work, on as many threads as Numba may use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+from numba.core import config
+
+GRAIN = 2**16  # entries below which a part is not worth a thread
+
+_N_THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+_T = TypeVar("_T")
+_pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
+
+
+def split(n: int, grain: int = GRAIN) -> list[slice]:
+    """Consecutive slices of range(n), one a thread, fewer where they would be small."""
+    parts = max(1, min(_N_THREADS, n // grain))
+    ends = [n * k // parts for k in range(parts + 1)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def each(work: Callable[[slice], _T], parts: list[slice]) -> list[_T]:
+    """The results of a function that releases the GIL, for every part, in order."""
+    if len(parts) == 1:
+        return [work(parts[0])]
+    return list(_pool().map(work, parts))
+
+
+def _pool() -> ThreadPoolExecutor:
+    here = os.getpid()
+    if here not in _pools:
+        _pools.clear()
+        _pools[here] = ThreadPoolExecutor(_N_THREADS, "dominantsets")
+    return _pools[here]
