@@ -1,6 +1,7 @@
-"""How far features go without the matrix: 10⁴ to 10⁷ objects, and small n against the rest.
+"""How far data go without the matrix: 10⁴ to 10⁷ objects, graphs, kernels; and small n against the rest.
 
-Run ``python benchmarks/scale.py [--quick]``; it prints tables and writes results/scale.json.
+Run ``python benchmarks/scale.py [--quick]``; it prints tables and writes results/scale.json and scale.png
+(the picture needs matplotlib: the extra "plot").
 
 1. Five Gaussian classes, K = 5 peeled to a relative gap of 1e-10 by the default solver (the dual): time,
    passes, share assigned, classes hit, ARI of the cores, in multiples of one product ``X @ w`` in the same
@@ -8,7 +9,11 @@ Run ``python benchmarks/scale.py [--quick]``; it prints tables and writes result
 2. n = 20,000, features to labels, against just forming the 20,000² matrix with BLAS into a buffer that has
    been touched before.
 3. Text (newsgroups 1 of the paper, 20-dimensional features; needs DOMINANTSETS_DATA), K = 5: the default
-   against the paper's solvers, ours and compiled, at t = 1000 on the dense matrix.
+   against the paper's solvers, ours and compiled, at t = 1000 on the dense matrix, in turns.
+4. A dense matrix of 10,000 objects, K = 5, in multiples of one ``A.sum(axis=0)``; and the input checks.
+5. Neighbour graphs (15 neighbours, points in the plane) of 10⁵ and 10⁶ nodes, 1,000 clusters at shift 0: time
+   a cluster.
+6. rbf and laplacian features, n = 100,000, d = 32, K = 20: time, growth of the memory, error of the degrees.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from _machine import machine, pin_threads
 pin_threads(2)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
+from sklearn.datasets import make_blobs  # noqa: E402
 from sklearn.metrics import adjusted_rand_score  # noqa: E402
 
 from dominantsets import DominantSets, as_similarity, peel  # noqa: E402
@@ -174,49 +180,171 @@ def text() -> dict[str, Any] | None:
     S = as_similarity(X, "cosine")
     dense = as_similarity(S.toarray())
     shift = 30.0  # cosine + 31 off the diagonal, what the paper's tables show
-    ours_s, ours = timed(lambda: list(peel(as_similarity(X, "cosine"), K, shift=shift)), 7)
-    rows = {}
-    for name, options in {
+    candidates = {
         "fw": {"algorithm": "fw"},
         "pairwise-V": {"algorithm": "pairwise"},
         "pairwise-B": {"algorithm": "pairwise", "start": "barycenter"},
         "away-V": {"algorithm": "away"},
         "away-B": {"algorithm": "away", "start": "barycenter"},
-    }.items():
-        seconds, clusters = timed(
-            lambda options=options: list(peel(dense, K, shift=shift, tol=0.0, max_iter=1_000, **options)), 7
-        )
-        gap = max(c.relative_gap for c in clusters)
-        rows[name] = {"seconds": round(seconds, 4), "largest_relative_gap": f"{gap:.0e}"}
-    fastest = min(rows.values(), key=lambda row: row["seconds"])
-    return {
-        "n": S.n,
-        "ours_s": round(ours_s, 5),
-        "ours_largest_relative_gap": f"{max(c.relative_gap for c in ours):.0e}",
-        "paper_solvers_at_t_1000": rows,
-        "fastest_over_ours": round(fastest["seconds"] / ours_s, 2),
     }
+    work = {
+        name: lambda options=options: list(peel(dense, K, shift=shift, tol=0.0, max_iter=1_000, **options))
+        for name, options in candidates.items()
+    }
+    work["ours"] = lambda: list(peel(as_similarity(X, "cosine"), K, shift=shift))
+    best: dict[str, tuple[float, Any]] = {}
+    for _ in range(25):  # in turns, so that a slow phase of the machine meets them all
+        for name, job in work.items():
+            seconds, clusters = timed(job)
+            if name not in best or seconds < best[name][0]:
+                best[name] = seconds, clusters
+    rows = {
+        name: {
+            "milliseconds": round(1e3 * seconds, 2),
+            "largest_relative_gap": f"{max(c.relative_gap for c in clusters):.0e}",
+        }
+        for name, (seconds, clusters) in best.items()
+    }
+    fastest = min(seconds for name, (seconds, _) in best.items() if name != "ours")
+    return {"n": S.n, "best_of_25": rows, "fastest_over_ours": round(fastest / best["ours"][0], 2)}
+
+
+def dense_rows() -> list[dict[str, Any]]:
+    X, _ = make_blobs(10_000, centers=K, n_features=20, random_state=0, cluster_std=4.0)
+    A = as_similarity(X, "rbf").toarray()
+    as_similarity(A)
+    sum_s, _ = timed(lambda: A.sum(axis=0), 5)
+    checks_s, S = timed(lambda: as_similarity(A), 3)
+    rows = [{"what": "input checks", "seconds": round(checks_s, 3), "sums": round(checks_s / sum_s, 2)}]
+    for name, shift in (("shift = mean similarity", float(A.mean())), ("supports near 800", 20.0)):
+        for algorithm in ("auto", "working-set"):
+            seconds, clusters = timed(
+                lambda shift=shift, algorithm=algorithm: list(peel(S, K, shift=shift, algorithm=algorithm)),
+                3,
+            )
+            rows.append(
+                {
+                    "what": f"{name}, {algorithm}",
+                    "seconds": round(seconds, 3),
+                    "sums": round(seconds / sum_s, 2),
+                    "supports": [len(c) for c in clusters],
+                    "largest_relative_gap": f"{max(c.relative_gap for c in clusters):.0e}",
+                }
+            )
+    return rows
+
+
+def graph_rows(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
+    rows = []
+    for n in sizes:
+        X = np.sqrt(n) * np.random.default_rng(0).random((n, 2))  # as dense at every n
+        made_s, S = timed(lambda X=X: as_similarity(X, "nearest_neighbors", n_neighbors=15, n_jobs=2))
+        list(peel(S, 3))
+        with Watch() as watch:
+            clusters = peel(S, 1_000)
+            first_s, first = timed(lambda clusters=clusters: next(clusters))
+            seconds, rest = timed(lambda clusters=clusters: list(clusters))
+        found = [first, *rest]
+        rows.append(
+            {
+                "n": n,
+                "make_graph_s": round(made_s, 2),
+                "first_cluster_ms": round(1e3 * first_s, 2),
+                "each_further_cluster_ms": round(1e3 * seconds / len(rest), 3),
+                "clusters": len(found),
+                "mean_support": round(float(np.mean([len(c) for c in found])), 2),
+                "largest_relative_gap": f"{max(c.relative_gap for c in found):.0e}",
+                "growth_mb": round(watch.growth_mb, 1),
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def kernel_rows() -> list[dict[str, Any]]:
+    n, d, k = 100_000, 32, 20
+    X, y = make_blobs(n, centers=k, n_features=d, random_state=0, cluster_std=2.0)
+    rows = []
+    for affinity in ("rbf", "laplacian"):
+        with Watch() as watch:
+            seconds, model = timed(lambda affinity=affinity: DominantSets(k, affinity=affinity).fit(X))
+        S, inside = model.similarity_, model.labels_ >= 0
+        rows.append(
+            {
+                "affinity": affinity,
+                "n": n,
+                "gamma": round(S.gamma, 5),
+                "algorithm": model.clusters_[0].algorithm,
+                "seconds": round(seconds, 1),
+                "growth_mb": round(watch.growth_mb, 1),
+                "standard_error_of_degrees": f"{S.degrees_error / n:.1e} of n",
+                "clusters": model.n_clusters_,
+                "share": round(float(inside.mean()), 3),
+                "ari_of_cores": round(adjusted_rand_score(y[inside], model.labels_[inside]), 3),
+                "largest_support": max(len(c) for c in model.clusters_),
+                "largest_relative_gap": f"{max(c.relative_gap for c in model.clusters_):.0e}",
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Time against the number of objects, beside what a pass over the data costs."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for style, name in zip("osD^", dict.fromkeys(row["what"] for row in result["features"]), strict=True):
+        rows = [row for row in result["features"] if row["what"] == name]
+        axes.loglog([r["n"] for r in rows], [r["seconds"] for r in rows], marker=style, label=name)
+    rows = [row for row in result["features"] if row["what"].startswith("cosine, shift 0.01")]
+    axes.loglog(
+        [r["n"] for r in rows],
+        [r["seconds"] / r["products"] for r in rows],
+        color="0.6",
+        linestyle="--",
+        label="one product X @ w (d = 20)",
+    )
+    n = np.array([1e4, 1e5])
+    matrix = result["against_the_matrix"]
+    axes.loglog(n, matrix["form_matrix_s"] * (n / matrix["n"]) ** 2, color="0.3", linestyle=":",
+                label="forming the matrix (from 20,000²)")  # fmt: skip
+    axes.set(xlabel="objects", ylabel="seconds", title="Five clusters, features to labels, two cores")
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="stop at n = 10⁵")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="stop at n = 10⁵, write nothing")
     quick = parser.parse_args().quick
     X, _ = gaussians(2_000, 20, False, np.float64)
     for dtype in (np.float64, np.float32):  # compiled before the clock starts
         for affinity in ("cosine", "sqeuclidean"):
-            DominantSets(2, affinity=affinity).fit(X.astype(dtype))
+            for rows in (X, np.tile(X, (40, 1))):  # small data have code of their own
+                DominantSets(2, affinity=affinity).fit(rows.astype(dtype))
     sizes = (10**4, 10**5) if quick else (10**4, 10**5, 10**6, 10**7)
-    result = {
-        "machine": machine(),
-        "against_the_matrix": against_the_matrix(),
-        "text": text(),
-    }
-    print(result["against_the_matrix"], result["text"], sep="\n", flush=True)
-    result["rows"] = large_rows(sizes)
-    path = Path(__file__).parent / "results" / "scale.json"
+    result: dict[str, Any] = {"machine": machine()}
+    for name, job in {
+        "text": text,
+        "dense": dense_rows,
+        "graph": lambda: graph_rows(sizes[1:3]),
+        "kernels": kernel_rows,
+        "against_the_matrix": against_the_matrix,
+        "features": lambda: large_rows(sizes),
+    }.items():
+        print(f"== {name}", flush=True)
+        result[name] = job()
+        if name in ("text", "dense", "against_the_matrix"):
+            print(json.dumps(result[name], indent=1), flush=True)
     if not quick:
-        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        folder = Path(__file__).parent / "results"
+        (folder / "scale.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        draw(result, folder / "scale.png")
 
 
 if __name__ == "__main__":

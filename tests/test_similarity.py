@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from conftest import features, formula, inverse_distance
 from dominantsets import as_similarity
-from dominantsets.similarity import kernel
+from dominantsets.similarity import kernel, neighbors
 from dominantsets.solvers import Point, Problem
 
 ROWS = np.array([3, 0, 17, 59, 31])
@@ -197,3 +198,35 @@ def test_low_rank_agrees_with_its_formula_whatever_the_data(n, d, seed):
             continue  # all objects equal: the offset is then 1
         got = S.gradient(np.arange(n), x)
         np.testing.assert_allclose(got, A @ x, atol=1e-11 * max(1.0, A.max()), rtol=0)
+
+
+@pytest.mark.parametrize("k", [1, 15])
+def test_approximate_neighbours_are_nearly_the_exact_ones(k):
+    X = features(3_000, 12, seed=3)
+    exact = as_similarity(X, "nearest_neighbors", n_neighbors=k, search="exact")
+    near = as_similarity(X, "nearest_neighbors", n_neighbors=k, search="approximate", n_jobs=2)
+    shared = exact.toarray()[near.toarray() > 0]
+    assert (shared > 0).mean() > 0.9
+    again = as_similarity(X, "nearest_neighbors", n_neighbors=k, search="approximate")
+    np.testing.assert_array_equal(near.toarray(), again.toarray())
+    # an object of the data, asked for as a new one, sees those it sees from inside (and itself)
+    some, every = np.arange(0, 3_000, 97), np.arange(3_000)
+    seen, known = near.cross(X[some], every), near.block(some, every)
+    assert ((seen > 0)[known == 1.0]).mean() > 0.95
+
+
+def test_the_approximate_search_is_for_many_objects(monkeypatch):
+    X = features(200, 12)
+    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 100)
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"200 objects in 12 dimensions .*dominantsets\[neighbors\]"
+    ):
+        as_similarity(X, "nearest_neighbors")
+    assert as_similarity(X, "nearest_neighbors", search="exact").n == 200
+    assert as_similarity(X[:, :10], "nearest_neighbors").n == 200
+    assert as_similarity(sp.csr_array(X), "nearest_neighbors").n == 200
+    with pytest.raises(ValueError, match="needs dense features"):
+        as_similarity(sp.csr_array(X), "nearest_neighbors", search="approximate")
+    with pytest.raises(ValueError, match="search='fast' is not known"):
+        as_similarity(X, "nearest_neighbors", search="fast")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from conftest import features, random_similarity
 from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
-from dominantsets.solvers import working_set
+from dominantsets.solvers import Problem, working_set
 
 
 @given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9]), st.floats(0.0, 10.0))
@@ -124,3 +125,48 @@ def test_it_can_be_stopped():
     assert interrupted.status is Status.INTERRUPTED
     for cluster in (stopped, interrupted):
         assert cluster.weights.sum() == pytest.approx(1.0)
+
+
+def chain(n: int, links: int = 7, seed: int = 0) -> sp.csr_array:
+    """A graph of points on a line, each linked to its neighbours by their distance."""
+    place = np.sort(np.random.default_rng(seed).random(n)) * n
+    parts = [np.exp(place[:-s] - place[s:]) for s in range(1, links + 1)]
+    upper = sp.diags_array(parts, offsets=range(1, links + 1), shape=(n, n), format="csr")
+    return sp.csr_array(upper + upper.T)
+
+
+def test_a_cluster_of_a_graph_costs_what_it_touches():
+    """After the first one no array as long as the graph is made, not even of bytes."""
+    n = 200_000
+    clusters = peel(as_similarity(chain(n)), 50)
+    sizes = [len(next(clusters))]
+    tracemalloc.start()
+    try:
+        sizes += [len(cluster) for cluster in clusters]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert max(sizes) < 40
+    assert peak < n / 2
+
+
+@given(st.integers(2, 40), st.integers(0, 10_000), st.data())
+def test_the_ranking_is_the_argmax_of_degrees_that_fall(n, seed, data):
+    A = sp.csr_array(np.round(random_similarity(n, seed, zeros=0.7), 1))  # rounded: ties
+    problem = Problem(as_similarity(A), 0.0) if A.nnz else None
+    while problem is not None and problem.n_alive > 1:
+        assert problem.vertex() == int(problem.degrees.argmax())
+        alive = np.flatnonzero(problem.alive).tolist()
+        problem.remove(np.array(sorted(data.draw(st.sets(st.sampled_from(alive), min_size=1)))))
+
+
+def test_peeling_a_graph_is_peeling_its_matrix():
+    graph = chain(300)
+    near = list(peel(graph, 30, algorithm="working-set"))
+    far = list(peel(graph.toarray(), 30, algorithm="working-set"))
+    assert [c.members.tolist() for c in near] == [c.members.tolist() for c in far]
+    for one, other in zip(near, far, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-12)
+        assert one.margin == pytest.approx(other.margin, abs=1e-12)
+        assert one.gap == pytest.approx(other.gap, abs=1e-11)
+        assert one.strict == other.strict

@@ -51,6 +51,13 @@ def real(name: str, value: Any, at_least: float | None = None) -> float:
     return float(value)
 
 
+def missing_extra(need: str, extra: str, module: str) -> ModuleNotFoundError:
+    """The error that names the extra which brings a module."""
+    return ModuleNotFoundError(
+        f'{need} the extra {extra!r}; install it with: pip install "dominantsets[{extra}]"', name=module
+    )
+
+
 def memory_available() -> int | None:
     """Bytes that a new array may take without swapping, or None where the system does not say."""
     try:

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
+from dominantsets._checks import missing_extra
+
 try:
     import matplotlib.pyplot as plt
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-    raise ModuleNotFoundError(
-        "pictures need the extra 'plot'; install it with: pip install \"dominantsets[plot]\"",
-        name="matplotlib",
-    ) from error
+    raise missing_extra("pictures need", "plot", "matplotlib") from error
 
 # Okabe and Ito's palette: tells apart in print and for colour-blind readers.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")

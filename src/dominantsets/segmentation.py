@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets._checks import real, whole
+from dominantsets._checks import missing_extra, real, whole
 from dominantsets.assignment import assign_by_average
 from dominantsets.peeling import peel
 from dominantsets.similarity import Path
@@ -21,10 +21,7 @@ try:
     from skimage.transform import resize
     from skimage.util import img_as_float64
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-    raise ModuleNotFoundError(
-        "segmentation needs the extra 'plot'; install it with: pip install \"dominantsets[plot]\"",
-        name="skimage",
-    ) from error
+    raise missing_extra("segmentation needs", "plot", "skimage") from error
 
 
 SHIFT_PER_PIXEL = 0.03  # of the largest minimax distance; docs/decisions.md

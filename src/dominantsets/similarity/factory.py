@@ -50,7 +50,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
         array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
-        ``"exact"`` or a number) and linear; ``n_neighbors`` and ``n_jobs`` for nearest_neighbors;
+        ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
+        ("auto", "exact", "approximate") for nearest_neighbors;
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns

@@ -1,0 +1,325 @@
+"""What a user would pick instead, side by side: time, memory, quality. Where we lose, the table shows it.
+
+Run ``python benchmarks/rivals.py [--quick]``; it prints a table and writes results/rivals.json and rivals.png
+(the picture needs matplotlib: the extra "plot"). Every method runs in its own process on the same features,
+with the number of classes where it takes one, under a limit of time and memory; one that exceeds it says so
+in its row. Seconds are those of the fit, from features to labels (compiled code has run once
+before on a few objects); memory is the growth of the process over it. ARI and V-measure are over all objects
+(noise counts as a class of its own) and over the assigned ones. Newsgroups, USPS and GloVe need
+DOMINANTSETS_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _machine import machine, pin_threads
+
+THREADS = 2
+pin_threads(THREADS)
+
+import numpy as np  # noqa: E402 (after the threads are pinned)
+
+SECONDS, GIGABYTES = 60, 6
+NEWSGROUPS = {
+    1: "soc.religion.christian comp.os.ms-windows.misc talk.politics.guns alt.atheism talk.politics.misc",
+    2: "comp.windows.x sci.med rec.autos sci.crypt talk.religion.misc",
+    3: "misc.forsale comp.sys.mac.hardware talk.politics.mideast sci.electronics rec.motorcycles",
+    4: "comp.graphics rec.sport.hockey sci.space rec.sport.baseball comp.sys.ibm.pc.hardware",
+}
+Loaded = tuple[np.ndarray, "np.ndarray | None", int]
+
+
+def folder() -> Path:
+    return Path(os.environ["DOMINANTSETS_DATA"])
+
+
+def newsgroups(k: int) -> Loaded:
+    from sklearn.datasets import fetch_20newsgroups
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    news = fetch_20newsgroups(
+        subset="test", categories=NEWSGROUPS[k].split(), data_home=folder() / "newsgroups",
+        download_if_missing=False,
+    )  # fmt: skip
+    tfidf = TfidfVectorizer(max_df=0.5, min_df=2, max_features=10_000, stop_words="english")
+    return TruncatedSVD(20, random_state=0).fit_transform(tfidf.fit_transform(news.data)), news.target, 5
+
+
+def digits() -> Loaded:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X, y, 10
+
+
+def usps() -> Loaded:
+    with np.load(folder() / "vectors" / "usps.npz") as data:
+        if "X" in data:
+            X, y = data["X"], data["y"]
+        else:
+            X = np.concatenate([data["x_train"], data["x_test"]])
+            y = np.concatenate([data["y_train"], data["y_test"]])
+    return X.reshape(len(X), -1).astype(np.float64), y, 10
+
+
+def glove() -> Loaded:
+    with np.load(folder() / "vectors" / "glove6b_100d_top50k.npz") as data:
+        return data["X"], None, 20
+
+
+def blobs(n: int) -> Loaded:
+    """Ten round classes, and a fifth of uniform noise with a label of its own."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(10, size=n)
+    X = 4.0 * rng.normal(size=(10, 10))[y] + rng.normal(size=(n, 10))
+    noise = rng.random(n) < 0.2
+    X[noise] = rng.uniform(X.min(), X.max(), size=(int(noise.sum()), 10))
+    y[noise] = -1
+    return X, y, 10
+
+
+DATA: dict[str, Callable[[], Loaded]] = {
+    **{f"newsgroups {k}": lambda k=k: newsgroups(k) for k in NEWSGROUPS},
+    "digits": digits,
+    "usps": usps,
+    "glove": glove,
+    "blobs 5,000": lambda: blobs(5_000),
+    "blobs 20,000": lambda: blobs(20_000),
+}
+
+
+def ours(**options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
+    def fit(X: np.ndarray, k: int) -> np.ndarray:
+        from dominantsets import DominantSets
+
+        return DominantSets(k, **options).fit(X).labels_
+
+    return fit
+
+
+def paper(**options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
+    """The paper's way: a dense matrix, cosine + 31 off the diagonal, t = 1000, post-assignment."""
+
+    def fit(X: np.ndarray, k: int) -> np.ndarray:
+        from dominantsets import DominantSets, as_similarity
+
+        A = as_similarity(X, "cosine").toarray()
+        model = DominantSets(
+            k, affinity="precomputed", shift=30.0, tol=0.0, max_iter=1_000, assign="average", **options
+        )
+        return model.fit(A).labels_
+
+    return fit
+
+
+def matrix_free_replicator(X: np.ndarray, k: int) -> np.ndarray:
+    from dominantsets import DominantSets
+
+    model = DominantSets(
+        k, affinity="cosine", shift=30.0, algorithm="replicator", start="barycenter", tol=0.0,
+        max_iter=1_000, assign="average",
+    )  # fmt: skip
+    return model.fit(X).labels_
+
+
+def plain_numpy(X: np.ndarray, k: int) -> np.ndarray:
+    """What people write: a dense matrix, Frank-Wolfe in NumPy, rows and columns cut out."""
+    U = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    A = U @ U.T + 31.0
+    np.fill_diagonal(A, 0.0)
+    labels, left = np.full(len(X), -1), np.arange(len(X))
+    for cluster in range(k):
+        x = np.zeros(len(left))
+        x[int(A.sum(axis=1).argmax())] = 1.0
+        r = A @ x
+        for _ in range(1_000):
+            f, i = x @ r, int(r.argmax())
+            if r[i] - f <= 2.2e-16:
+                break
+            gamma = (r[i] - f) / (2 * r[i] - f)
+            r = (1 - gamma) * r + gamma * A[:, i]
+            x *= 1 - gamma
+            x[i] += gamma
+        inside = x > 2e-12
+        labels[left[inside]] = cluster
+        left, A = left[~inside], A[np.ix_(~inside, ~inside)]
+    return labels
+
+
+def rival(name: str, **options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
+    def fit(X: np.ndarray, k: int) -> np.ndarray:
+        from sklearn import cluster
+
+        chosen = {key: k if value == "k" else value for key, value in options.items()}
+        return getattr(cluster, name)(**chosen).fit_predict(X)
+
+    return fit
+
+
+METHODS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "dominantsets": ours(),
+    "dominantsets, assign": ours(assign="average"),
+    "dominantsets, cosine, assign": ours(affinity="cosine", assign="average"),
+    "paper FW": paper(algorithm="fw"),
+    "paper PFW-V": paper(algorithm="pairwise"),
+    "paper PFW-B": paper(algorithm="pairwise", start="barycenter"),
+    "paper AFW-V": paper(algorithm="away"),
+    "paper AFW-B": paper(algorithm="away", start="barycenter"),
+    "paper RD": paper(algorithm="replicator", start="barycenter"),
+    "RD, matrix-free": matrix_free_replicator,
+    "plain NumPy FW": plain_numpy,
+    "AffinityPropagation": rival("AffinityPropagation", random_state=0),
+    "SpectralClustering": rival("SpectralClustering", n_clusters="k", random_state=0),
+    "HDBSCAN": rival("HDBSCAN", copy=True),
+    "AgglomerativeClustering": rival("AgglomerativeClustering", n_clusters="k"),
+    "MeanShift": rival("MeanShift", bin_seeding=True, cluster_all=False, n_jobs=THREADS),
+    "KMeans": rival("KMeans", n_clusters="k", n_init=10, random_state=0),
+}
+
+
+def resident_kib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def one(method: str, data: str, output: Path) -> None:
+    """The work of a child process: fit, score, and write a row."""
+    import warnings
+
+    from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+    warnings.simplefilter("ignore")
+    X, y, k = DATA[data]()
+    limit = GIGABYTES * 2**30
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    few = np.random.default_rng(0).choice(len(X), 150, replace=False)
+    METHODS[method](X[few].copy(), 3)
+    before, begin = resident_kib(), time.perf_counter()
+    labels = np.asarray(METHODS[method](X, k))
+    seconds = time.perf_counter() - begin
+    inside = labels >= 0
+    row: dict[str, Any] = {
+        "seconds": round(seconds, 4),
+        "growth_mb": round((resident_kib() - before) / 1024, 1),
+        "clusters": int(np.unique(labels[inside]).size),
+        "share_assigned": round(float(inside.mean()), 3),
+    }
+    if y is not None:
+        row |= {"ari": adjusted_rand_score(y, labels), "v_measure": v_measure_score(y, labels)}
+        if inside.any():
+            row |= {
+                "ari_assigned": adjusted_rand_score(y[inside], labels[inside]),
+                "v_measure_assigned": v_measure_score(y[inside], labels[inside]),
+            }
+        row = {key: round(value, 3) if "_" in key or key == "ari" else value for key, value in row.items()}
+    output.write_text(json.dumps(row), encoding="utf-8")
+
+
+def run(method: str, data: str, output: Path) -> dict[str, Any]:
+    output.unlink(missing_ok=True)
+    command = [sys.executable, __file__, "--one", method, data, str(output)]
+    row: dict[str, Any] = {"data": data, "method": method}
+    try:
+        # loading and compiling are not timed, so the process may live longer than the fit
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 45, check=False)
+    except subprocess.TimeoutExpired:
+        return row | {"failed": f"more than {SECONDS} s"}
+    if output.exists():
+        found = json.loads(output.read_text(encoding="utf-8"))
+        return row | (found if found["seconds"] <= SECONDS else {"failed": f"more than {SECONDS} s"})
+    memory = "MemoryError" in done.stderr or "allocate" in done.stderr or done.returncode < 0
+    reason = f"more than {GIGABYTES} GB" if memory else (done.stderr.strip().splitlines() or ["?"])[-1][:80]
+    return row | {"failed": reason}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    head = f"{'data':14} {'method':29} {'seconds':>9} {'MB':>7} {'K':>5} {'share':>6}"
+    head += f" {'ARI':>6} {'V':>6} {'ARI in':>6}"
+    lines = [head, "-" * len(head)]
+    for row in rows:
+        start = f"{row['data']:14} {row['method']:29} "
+        if "failed" in row:
+            lines.append(f"{start}{row['failed']}")
+            continue
+        scores = [row.get(key) for key in ("ari", "v_measure", "ari_assigned")]
+        shown = " ".join(f"{'' if score is None else format(score, '.3f'):>6}" for score in scores)
+        lines.append(
+            f"{start}{row['seconds']:9.3f} {row['growth_mb']:7.0f} {row['clusters']:5d} "
+            f"{row['share_assigned']:6.2f} {shown}"
+        )
+    return "\n".join(lines)
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Quality against time, a panel for each data set with classes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = [name for name in DATA if any(r["data"] == name and "ari" in r for r in rows)]
+    figure, axes = plt.subplots(2, 4, figsize=(13, 6.6), layout="constrained", sharey=True)
+    colors = plt.get_cmap("tab20").colors
+    for panel, name in zip(axes.flat, names, strict=False):
+        for number, method in enumerate(METHODS):
+            row = next((r for r in rows if r["data"] == name and r["method"] == method), {})
+            if "ari" in row:
+                mine = method.startswith("dominantsets")
+                panel.plot(
+                    row["seconds"], row["ari"], "*" if mine else "o", markersize=14 if mine else 7,
+                    color=colors[number % 20], label=method,
+                )  # fmt: skip
+        panel.set(xscale="log", title=name, xlabel="seconds", ylim=(-0.05, 1.05))
+        panel.grid(alpha=0.3)
+    for panel in axes[:, 0]:
+        panel.set_ylabel("ARI, all objects")
+    handles = {
+        label: handle
+        for panel in axes.flat
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=8)
+    figure.savefig(path, dpi=75)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="digits and the smaller blobs, write nothing")
+    parser.add_argument("--one", nargs=3, metavar=("METHOD", "DATA", "FILE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        one(options.one[0], options.one[1], Path(options.one[2]))
+        return
+    local = ["digits", "blobs 5,000"]
+    names = local if options.quick else list(DATA)
+    if "DOMINANTSETS_DATA" not in os.environ and not options.quick:
+        names = [*local, "blobs 20,000"]
+        print("newsgroups, USPS and GloVe are left out: DOMINANTSETS_DATA is not set")
+    results = Path(__file__).parent / "results"
+    rows = []
+    for name in names:
+        for method in METHODS:
+            rows.append(run(method, name, results / ".row.json"))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    (results / ".row.json").unlink(missing_ok=True)
+    if not options.quick:
+        limits = {"seconds": SECONDS, "gigabytes": GIGABYTES}
+        content = {"machine": machine(), "limits": limits, "rows": rows}
+        (results / "rivals.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        draw(rows, results / "rivals.png")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
