@@ -66,6 +66,29 @@ def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
         i += 1
 
 
+@reassociated
+def city_block(P: NDArray[np.float64], Q: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Sums of absolute differences of all rows of P and Q."""
+    for i in range(P.shape[0]):
+        p = P[i]
+        for j in range(Q.shape[0]):
+            q, total = Q[j], 0.0
+            for f in range(p.size):
+                total += abs(p[f] - q[f])
+            out[i, j] = total
+
+
+@compiled
+def squares(
+    products: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64], factor: float
+) -> None:
+    """From inner products and squared lengths to factor times squared distances, in place."""
+    for i in range(p.size):
+        row, own = products[i], p[i]
+        for j in range(q.size):
+            row[j] = factor * max(0.0, own + q[j] - 2.0 * row[j])
+
+
 class Affine(NamedTuple):
     """What stands between a product with a feature row and s; arrays of length 0 stand for nothing.
 

@@ -3,7 +3,8 @@
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.factory import AFFINITIES, as_similarity
 from dominantsets.similarity.graph import Graph
+from dominantsets.similarity.kernel import Kernel
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.path import Path
 
-__all__ = ["AFFINITIES", "Graph", "LowRank", "Path", "Similarity", "as_similarity"]
+__all__ = ["AFFINITIES", "Graph", "Kernel", "LowRank", "Path", "Similarity", "as_similarity"]

@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
+from dominantsets import _rows
 from dominantsets._checks import real, whole
+from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
 from dominantsets.similarity.low_rank import distance_offset
-from dominantsets.similarity.rows import Rows, mean_row
+from dominantsets.similarity.rows import PIECE_BYTES, Rows, mean_row
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects that an estimate of the degrees looks at
@@ -46,16 +48,39 @@ class Kernel(Similarity):
         arrivals = Rows(new, center=self.rows.center)
         return self.between(arrivals.take(slice(None)), self.rows.take(np.asarray(cols)))
 
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        out, every = np.empty(self.n), np.arange(self.n)
+        columns = list(spans(support.size, 8, PIECE_BYTES // 64))
+
+        def work(part: slice) -> None:
+            for chunk in columns:  # pieces that stay in the cache while they are mapped and summed
+                cols, shares = support[chunk], weights[chunk]
+                for rows in spans(part.stop - part.start, 8 * max(1, cols.size), PIECE_BYTES):
+                    place = slice(part.start + rows.start, part.start + rows.stop)
+                    share = self.block(every[place], cols) @ shares
+                    if chunk.start == 0:
+                        out[place] = share
+                    else:
+                        out[place] += share
+
+        each(work, split(self.n, max(1, GRAIN // max(1, support.size))))
+        return out
+
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         if self.n <= SAMPLED_ABOVE:
             return super().degrees()
         chosen = check_random_state(random_state).choice(self.n, SAMPLE, replace=False)
         every, chosen = np.arange(self.n), np.sort(chosen)
         total, squares = np.zeros(self.n), np.zeros(self.n)
-        for rows in spans(self.n, 8 * SAMPLE):
-            piece = self.block(every[rows], chosen)
-            total[rows] = piece.sum(axis=1)
-            squares[rows] = np.einsum("ij,ij->i", piece, piece)
+
+        def work(part: slice) -> None:
+            for rows in spans(part.stop - part.start, 8 * SAMPLE, PIECE_BYTES):
+                place = slice(part.start + rows.start, part.start + rows.stop)
+                piece = self.block(every[place], chosen)
+                total[place] = piece.sum(axis=1)
+                squares[place] = np.einsum("ij,ij->i", piece, piece)
+
+        each(work, split(self.n))
         mean = total / SAMPLE
         variance = np.maximum(squares / SAMPLE - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
         self.degrees_error = float(np.sqrt(variance.max() / SAMPLE)) * self.n
@@ -92,11 +117,7 @@ class Rbf(Kernel):
 
     def _map(self, products: Floats, p: Floats, q: Floats) -> Floats:
         """From inner products and squared lengths to similarities, in place."""
-        products *= -2.0
-        products += p[:, None]
-        products += q[None, :]
-        np.maximum(products, 0.0, out=products)
-        products *= -self.gamma
+        _rows.squares(products, p, q, -self.gamma)
         return np.exp(products, out=products)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
@@ -133,7 +154,8 @@ class Laplacian(Kernel):
             self.gamma = _positive(gamma)
 
     def between(self, P: Floats, Q: Floats) -> Floats:
-        out: Floats = cdist(P, Q, "cityblock")
+        out = np.empty((len(P), len(Q)))
+        _rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
         out *= -self.gamma
         return np.exp(out, out=out)
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import Graph, LowRank, Path, Similarity, as_similarity
+from dominantsets.similarity import Graph, Kernel, LowRank, Path, Similarity, as_similarity
 from dominantsets.solvers import dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -15,7 +15,8 @@ from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet
 from dominantsets.solvers.starts import check_start, starting_point
 
-LARGE_GRAPH = 2_000  # objects from which the working set is the faster one: benchmarks/crossover.py
+# Objects from which the working set is the faster one: benchmarks/crossover.py
+LARGE_GRAPH, LARGE_KERNEL = 2_000, 20_000
 _METHODS: dict[str, Callable[..., Outcome]] = {
     **{rule: partial(first_order.ascend, rule=rule) for rule in first_order.RULES},
     "replicator": first_order.replicate,
@@ -48,8 +49,8 @@ def solve(
         "working-set" (small blocks of the matrix, by the pairwise variant); "dual" (Newton's method in
         d + 1 unknowns, for features under sqeuclidean, cosine or linear); "exact" (the dominant set of
         highest value of a path-based similarity, in one pass over its tree). "auto" is "dual" or "exact"
-        where the similarity has that structure, "working-set" for graphs of 2,000 objects and more, else
-        "pairwise".
+        where the similarity has that structure, "working-set" for graphs of 2,000 objects and more and for
+        kernels of features from 20,000, else "pairwise".
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
         weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
@@ -124,7 +125,8 @@ def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> 
         return "exact" if isinstance(start, str) else "pairwise"
     if isinstance(similarity, LowRank) and dual.applies(similarity, shift):
         return "dual"
-    if isinstance(similarity, Graph) and similarity.n >= LARGE_GRAPH:
+    large = {Graph: LARGE_GRAPH, Kernel: LARGE_KERNEL}
+    if any(isinstance(similarity, kind) and similarity.n >= size for kind, size in large.items()):
         return "working-set"
     return "pairwise"
 
