@@ -155,6 +155,8 @@ def plain_numpy(X: np.ndarray, k: int) -> np.ndarray:
         inside = x > 2e-12
         labels[left[inside]] = cluster
         left, A = left[~inside], A[np.ix_(~inside, ~inside)]
+        if not left.size:
+            break
     return labels
 
 

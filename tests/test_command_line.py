@@ -1,36 +1,215 @@
-"""The command line and the pictures."""
+"""The command line."""
 
 from __future__ import annotations
 
 import builtins
+import json
+import os
 import runpy
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
+from typing import get_args
 
 import matplotlib as mpl
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from typer.testing import CliRunner
 
-from dominantsets import DominantSets, __main__, __version__
+from dominantsets import DominantSets, __main__, __version__, cli, files, job
 from dominantsets.cli import app
+from dominantsets.solvers import ALGORITHMS
 
 mpl.use("Agg")
 
 
-def test_demo_prints_a_row_for_each_method():
-    result = CliRunner().invoke(app, ["demo"])
+def run(*arguments, **options):
+    return CliRunner().invoke(app, [str(a) for a in arguments], **options)
+
+
+@pytest.fixture
+def iris(tmp_path):
+    data = load_iris(as_frame=True).frame
+    path = tmp_path / "iris.csv"
+    data.to_csv(path, index=False)
+    return path
+
+
+def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
+    monkeypatch.setattr("dominantsets.demo.MILLION", 20_000)
+    monkeypatch.setattr("dominantsets.demo.million.__defaults__", (20_000,))
+    result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    for method in ("dual", "pairwise", "away-steps", "Frank-Wolfe", "replicator"):
-        assert method in result.output
+    for words in ("dual", "pairwise", "away-steps", "Frank-Wolfe", "working set", "plain replicator", "KMeans"):
+        assert words in result.output
+    page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 6
+    assert "http" not in page.replace("http-equiv", "")  # nothing is loaded from elsewhere
+    assert len(list((tmp_path / "out").glob("*.png"))) == 6
 
 
 def test_version_and_help():
-    runner = CliRunner()
-    assert __version__ in runner.invoke(app, ["--version"]).output
-    assert "demo" in runner.invoke(app, ["--help"]).output
-    assert runner.invoke(app, ["demonstrate"]).exit_code == 2
+    assert __version__ in run("--version").output
+    assert run("demonstrate").exit_code == 2
+    pages = {name: run(name, "--help").output for name in ("demo", "cluster", "segment", "info")}
+    for name, page in pages.items():
+        assert name in run("--help").output
+        assert "Example: dominantsets" in " ".join(page.split())
+
+
+def test_choices_are_the_librarys():
+    assert get_args(cli.Format) == files.FORMATS
+    assert get_args(cli.Affinity) == job.AFFINITIES_FOR_FEATURES
+    assert get_args(cli.Conversion) == job.CONVERSIONS
+    assert get_args(cli.Algorithm) == ALGORITHMS
+
+
+def test_cluster_writes_everything(iris, tmp_path):
+    out, summary, plot, page = (tmp_path / name for name in ("l.csv", "s.json", "p.png", "r.html"))
+    result = run(
+        "cluster", iris, "-k", 3, "--label-column", "target", "-o", out, "--summary", summary, "--plot", plot,
+        "--report", page, "--assign", "average",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    labels = pd.read_csv(out)
+    X, y = load_iris(return_X_y=True)
+    model = DominantSets(3, assign="average").fit(X)
+    assert labels["label"].tolist() == model.labels_.tolist()
+    np.testing.assert_allclose(labels["membership"], model.memberships_, atol=1e-8)
+    assert np.flatnonzero(labels["exemplar"]).tolist() == sorted(model.exemplars_.tolist())
+    content = json.loads(summary.read_text(encoding="utf-8"))
+    assert content["clusters_found"] == 3
+    assert not content["partial"]
+    for found, cluster in zip(content["clusters"], model.clusters_, strict=True):
+        assert found["value"] == cluster.value
+        assert found["gap"] == cluster.gap
+        assert found["status"] == "converged"
+        assert found["strict"] == cluster.strict
+        assert found["size"] == len(cluster)
+    assert content["scores"]["ari"] > 0.5
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<img") == 3
+    assert "iris.csv" in html
+    assert "ARI" in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["iris.csv", "l.csv", "p.png", "r.html", "s.json"]
+
+
+def test_pipes(iris):
+    command = [sys.executable, "-m", "dominantsets", "cluster", "-", "--label-column", "target", "-k", "3", "-q"]
+    done = subprocess.run(command, input=iris.read_bytes(), capture_output=True, check=True)
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "object,label,membership,exemplar"
+    assert len(lines) == 151
+    assert done.stderr == b""
+    cut = subprocess.run(
+        f"{' '.join(command[:4])} {iris} --label-column target -q | head -1",
+        shell=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert cut.stdout.decode().strip() == lines[0]
+    assert cut.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.csv"], "none.csv: there is no such file"),
+        (["a.csv", "--shift", "much"], "--shift much is neither a number nor auto"),
+        (["a.csv", "--similarity", "--distance"], "exclude each other"),
+        (["a.csv", "--similarity"], "as many columns as rows"),
+        (["a.csv", "-k", "9"], "n_clusters=9 is more than the 4 objects"),
+        (["nan.csv"], "NaN"),
+        (["a.csv", "-o", "none/labels.csv"], "cannot be written"),
+        (["a.csv", "--affinity", "linear"], "similarities must not be negative"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_exit_code_2(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("1,2,3\n-1,-2,-4\n1,2,3.5\n0,1,1\n", encoding="utf-8")
+    (tmp_path / "nan.csv").write_text("1,nan\n2,3\n", encoding="utf-8")
+    before = sorted(os.listdir(tmp_path))
+    result = run("cluster", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("dominantsets: ")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_graphs_and_distances(tmp_path):
+    nx.write_graphml(nx.karate_club_graph(), tmp_path / "k.graphml")
+    result = run("cluster", tmp_path / "k.graphml", "-k", 2, "--plot", tmp_path / "k.png", "-o", tmp_path / "k.csv")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "k.png").stat().st_size > 0
+    X, _ = make_blobs(40, centers=[(0, 0), (20, 0)], random_state=0)
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.save(tmp_path / "d.npy", D)
+    for how in ("max", "gaussian", "path"):
+        out = tmp_path / f"{how}.csv"
+        result = run("cluster", tmp_path / "d.npy", "--distance", "--convert", how, "-k", 2, "-o", out)
+        assert result.exit_code == 0, result.output
+        labels = pd.read_csv(out)["label"].to_numpy()
+        first, second = set(labels[X[:, 0] < 10]) - {-1}, set(labels[X[:, 0] > 10]) - {-1}
+        assert first
+        assert second
+        assert not first & second
+
+
+def test_a_time_limit_gives_partial_results_and_exit_code_3(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4_000, 30)))
+    result = run(
+        "cluster", tmp_path / "x.npy", "--affinity", "laplacian", "-k", 50, "--max-time", 0.2,
+        "-o", tmp_path / "l.csv", "--summary", tmp_path / "s.json",
+    )  # fmt: skip
+    assert result.exit_code == 3, result.output
+    assert "partial" in result.stderr
+    assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["partial"]
+    assert len(pd.read_csv(tmp_path / "l.csv")) == 4_000
+
+
+def test_ctrl_c_writes_what_was_found(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(12_000, 40)))
+    out = tmp_path / "l.csv"
+    command = [
+        sys.executable, "-m", "dominantsets", "cluster", str(tmp_path / "x.npy"), "--affinity", "laplacian",
+        "--algorithm", "pairwise", "--shift", "1", "-k", "4000", "-o", str(out),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    line = process.stderr.readline()  # the first cluster has been found
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130, line + rest
+    assert "interrupted" in line + rest
+    assert (pd.read_csv(out)["label"] >= 0).any()
+
+
+def test_segment(tmp_path):
+    from skimage.data import coffee
+    from skimage.io import imsave
+
+    imsave(tmp_path / "c.png", coffee()[::8, ::8])
+    for name in ("s.png", "s.npy"):
+        result = run("segment", tmp_path / "c.png", "-k", 3, "-o", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert "segments:" in result.output
+    assert np.load(tmp_path / "s.npy").shape == (50, 75)
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    result = run("segment", tmp_path / "bad.png", "-o", tmp_path / "x.png")
+    assert result.exit_code == 2
+    assert "not a picture" in result.stderr
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_info_says_what_a_bug_report_needs():
+    output = run("info").output
+    for name in ("dominantsets", "python", "numpy", "numba", "threads", "memory free", "extra plot", "extra gpu"):
+        assert name in output
 
 
 def test_module_is_runnable():
@@ -59,32 +238,7 @@ def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
     assert 'pip install "dominantsets[cli]"' in error
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_the_picture_has_what_it_must_contain(d):
-    from dominantsets.plotting import NOISE, ClusterDisplay, plt
-
-    X, _ = make_blobs(120, centers=3, n_features=d, random_state=0)
-    model = DominantSets(2).fit(X)
-    display = ClusterDisplay.from_estimator(model, X)
-    noise, *clusters, exemplars = display.ax_.collections
-    assert len(noise.get_offsets()) == (model.labels_ < 0).sum()
-    for color in noise.get_facecolor()[:1]:
-        assert mpl.colors.to_hex(color).upper() == NOISE
-    assert [len(c.get_offsets()) for c in clusters] == [(model.labels_ == k).sum() for k in range(2)]
-    np.testing.assert_allclose(exemplars.get_offsets()[0], display.points[model.exemplars_[0]])
-    sizes = clusters[0].get_sizes()
-    inside = model.memberships_[model.labels_ == 0]
-    assert sizes.argmax() == inside.argmax()
-    _, ax = plt.subplots()
-    assert ClusterDisplay.from_estimator(model, X, ax=ax).ax_ is ax
-    with pytest.raises(ValueError, match="X has 7 rows, the estimator was fitted on 120"):
-        ClusterDisplay.from_estimator(model, X[:7])
-    plt.close("all")
-
-
-def test_the_readme_example_runs(monkeypatch, tmp_path):
-    from pathlib import Path
-
+def test_the_readme_example_runs(tmp_path):
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
     assert len(blocks[0].strip().replace("\n\n", "\n").splitlines()) == 5

@@ -12,14 +12,14 @@ from numba.core import config
 
 GRAIN = 2**16  # entries below which a part is not worth a thread
 
-_N_THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+N_THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 _T = TypeVar("_T")
 _pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
 
 
 def split(n: int, grain: int = GRAIN) -> list[slice]:
     """Consecutive slices of range(n), one a thread, fewer where they would be small."""
-    parts = max(1, min(_N_THREADS, n // grain))
+    parts = max(1, min(N_THREADS, n // grain))
     ends = [n * k // parts for k in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(ends)]
 
@@ -35,5 +35,5 @@ def _pool() -> ThreadPoolExecutor:
     here = os.getpid()
     if here not in _pools:
         _pools.clear()
-        _pools[here] = ThreadPoolExecutor(_N_THREADS, "dominantsets")
+        _pools[here] = ThreadPoolExecutor(N_THREADS, "dominantsets")
     return _pools[here]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dominantsets._checks import one_of, real, warn
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
 from dominantsets.peeling import End, Peeling, check_peeling
+from dominantsets.progress import following
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
@@ -81,7 +83,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
     verbose : int, default=0
-        1 logs a line for each cluster (on stderr where logging is not set up).
+        1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
+        (on stderr where logging is not set up).
 
     Attributes
     ----------
@@ -193,7 +196,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         # a start is refused before the row sums are made; which solver "auto" means needs the shift
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
         check_start(self.start, choose(self.algorithm, similarity, early, self.start), similarity.n)
-        monitor = Monitor(self.max_time, self.callback)
+        bar = following(self.callback, self.n_clusters, similarity.n)
+        with bar if self.verbose else nullcontext(self.callback) as callback:
+            self._find(similarity, Monitor(self.max_time, callback))
+        self._warn()
+        return self
+
+    def _find(self, similarity: Similarity, monitor: Monitor) -> None:
         degrees = similarity.degrees(check_random_state(self.random_state))
         self.similarity_ = similarity
         self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
@@ -214,8 +223,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.clusters_ = self._collect(peeling)
         self.end_ = peeling.end
         self._set_results(peeling.labels)
-        self._warn()
-        return self
 
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):

@@ -1,0 +1,146 @@
+"""Pictures: what they must contain, artist by artist."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+from sklearn.datasets import make_blobs
+
+from conftest import random_similarity
+from dominantsets import DominantSets, solve
+from dominantsets.plotting import (
+    NOISE,
+    PALETTE,
+    ClusterDisplay,
+    MembershipDisplay,
+    SegmentationDisplay,
+    SimilarityDisplay,
+    TraceDisplay,
+    clusters,
+    color_of,
+    plt,
+)
+from dominantsets.report import Report
+from dominantsets.segmentation import Segmentation, segment
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, _ = make_blobs(120, centers=3, n_features=2, random_state=0)
+    return DominantSets(2).fit(X), X
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_clusters_in_the_plane(d):
+    X, _ = make_blobs(120, centers=3, n_features=d, random_state=0)
+    model = DominantSets(2).fit(X)
+    display = ClusterDisplay.from_estimator(model, X)
+    noise, *found, exemplars = display.ax_.collections
+    assert len(noise.get_offsets()) == (model.labels_ < 0).sum()
+    for color in noise.get_facecolor()[:1]:
+        assert mpl.colors.to_hex(color).upper() == NOISE
+    assert [len(c.get_offsets()) for c in found] == [(model.labels_ == k).sum() for k in range(2)]
+    np.testing.assert_allclose(exemplars.get_offsets()[0], display.points[model.exemplars_[0]])
+    sizes = found[0].get_sizes()
+    inside = model.memberships_[model.labels_ == 0]
+    assert sizes.argmax() == inside.argmax()
+    _, ax = plt.subplots()
+    assert ClusterDisplay.from_estimator(model, X, ax=ax).ax_ is ax
+    with pytest.raises(ValueError, match="X has 7 rows, the estimator was fitted on 120"):
+        ClusterDisplay.from_estimator(model, X[:7])
+
+
+def test_the_similarity_matrix_in_the_order_of_clusters(fitted, monkeypatch):
+    model, _ = fitted
+    display = SimilarityDisplay.from_estimator(model)
+    (image,) = display.ax_.images
+    shown = np.asarray(image.get_array())
+    assert shown.shape == (120, 120)
+    blocks = [patch for patch in display.ax_.patches if isinstance(patch, Rectangle)]
+    assert [int(b.get_width()) for b in blocks] == [len(c) for c in model.clusters_]
+    first = len(model.clusters_[0])
+    assert shown[0, 1:first].mean() > shown[0, first:].mean()
+    assert display.labels.tolist() == sorted(display.labels.tolist(), key=lambda k: (k < 0, k))
+    assert mpl.colors.to_hex(blocks[0].get_edgecolor()).upper() == color_of(0).upper()
+    monkeypatch.setattr(clusters, "LARGEST_MATRIX", 30)
+    _, ax = plt.subplots()
+    small = SimilarityDisplay.from_estimator(model, ax=ax)
+    assert small.matrix.shape == (30, 30)
+    assert small.ax_ is ax
+
+
+def test_membership_profiles(fitted):
+    model, _ = fitted
+    display = MembershipDisplay.from_estimator(model)
+    assert len(display.ax_.lines) == 2  # the cutoff lies far below the picture
+    for line, cluster in zip(display.ax_.lines, model.clusters_, strict=False):
+        np.testing.assert_allclose(line.get_ydata(), np.sort(cluster.weights)[::-1])
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert f"{len(model.clusters_[0])} members" in legend[0]
+    assert "margin" in legend[0]
+    cut = MembershipDisplay(list(model.clusters_), cutoff=float(model.clusters_[0].weights.min())).plot()
+    assert len(cut.ax_.lines) == 3
+
+
+def test_traces():
+    A = random_similarity(60, seed=0)
+    one = solve(A, algorithm="pairwise", trace=True)
+    display = TraceDisplay.from_cluster(one)
+    value, gap, support = display.axes_
+    assert [ax.get_ylabel() for ax in display.axes_] == ["value below the last", "gap", "support"]
+    np.testing.assert_allclose(support.lines[0].get_ydata(), one.trace.support_size)
+    assert gap.get_yscale() == "log"
+    assert gap.get_xscale() == "log"
+    other = solve(A, algorithm="away", trace=True)
+    TraceDisplay.from_cluster(other, axes=display.axes_)
+    assert [line.get_label() for line in value.lines] == ["pairwise", "away"]
+    with pytest.raises(ValueError, match="trace=True"):
+        TraceDisplay.from_cluster(solve(A))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64, bool])
+@pytest.mark.parametrize("grey", [False, True])
+def test_segments_over_their_image(dtype, grey):
+    image = np.zeros((12, 16, 3))
+    image[:, 8:] = 1.0
+    image = (image * (255 if dtype is np.uint8 else 1)).astype(dtype)
+    image = image[..., 0] if grey else image
+    found = segment(image, 2, smooth=0.0)
+    display = SegmentationDisplay.from_segmentation(found, image)
+    borders, means = display.axes_
+    assert borders.collections  # a contour
+    shown = np.asarray(means.images[0].get_array())
+    np.testing.assert_allclose(shown[:, :8], 0.0)
+    np.testing.assert_allclose(shown[:, 8:], 1.0)
+    with pytest.raises(ValueError, match="pixels"):
+        SegmentationDisplay.from_segmentation(Segmentation(found.labels[:3], found.cores, []), image)
+
+
+def test_colours_are_told_apart_by_the_colour_blind():
+    """Every two colours differ in lightness or in the blue-yellow direction, which red-green blindness keeps."""
+    from skimage.color import rgb2lab
+
+    lab = rgb2lab(np.array([[mpl.colors.to_rgb(c) for c in PALETTE]]))[0]
+    for i in range(len(lab)):
+        for j in range(i):
+            assert np.hypot(lab[i, 0] - lab[j, 0], lab[i, 2] - lab[j, 2]) > 12
+
+
+def test_a_report_escapes_what_it_shows():
+    page = Report("<b>").section("a & b").text("<script>", "note").table(["<"], [["&"]])
+    figure, _ = plt.subplots()
+    text = page.figure(figure, "a picture").html()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert text.count("<img") == 1
+    assert text.startswith("<!doctype html>")
