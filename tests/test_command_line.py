@@ -9,7 +9,6 @@ import runpy
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import get_args
 
@@ -45,7 +44,15 @@ def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
     monkeypatch.setattr("dominantsets.demo.million.__defaults__", (20_000,))
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    for words in ("dual", "pairwise", "away-steps", "Frank-Wolfe", "working set", "plain replicator", "KMeans"):
+    for words in (
+        "dual",
+        "pairwise",
+        "away-steps",
+        "Frank-Wolfe",
+        "working set",
+        "plain replicator",
+        "KMeans",
+    ):
         assert words in result.output
     page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 6
@@ -77,7 +84,7 @@ def test_cluster_writes_everything(iris, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     labels = pd.read_csv(out)
-    X, y = load_iris(return_X_y=True)
+    X, _ = load_iris(return_X_y=True)
     model = DominantSets(3, assign="average").fit(X)
     assert labels["label"].tolist() == model.labels_.tolist()
     np.testing.assert_allclose(labels["membership"], model.memberships_, atol=1e-8)
@@ -101,7 +108,18 @@ def test_cluster_writes_everything(iris, tmp_path):
 
 
 def test_pipes(iris):
-    command = [sys.executable, "-m", "dominantsets", "cluster", "-", "--label-column", "target", "-k", "3", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "dominantsets",
+        "cluster",
+        "-",
+        "--label-column",
+        "target",
+        "-k",
+        "3",
+        "-q",
+    ]
     done = subprocess.run(command, input=iris.read_bytes(), capture_output=True, check=True)
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "object,label,membership,exemplar"
@@ -143,7 +161,9 @@ def test_mistakes_get_one_sentence_and_exit_code_2(tmp_path, monkeypatch, argume
 
 def test_graphs_and_distances(tmp_path):
     nx.write_graphml(nx.karate_club_graph(), tmp_path / "k.graphml")
-    result = run("cluster", tmp_path / "k.graphml", "-k", 2, "--plot", tmp_path / "k.png", "-o", tmp_path / "k.csv")
+    result = run(
+        "cluster", tmp_path / "k.graphml", "-k", 2, "--plot", tmp_path / "k.png", "-o", tmp_path / "k.csv"
+    )
     assert result.exit_code == 0, result.output
     assert (tmp_path / "k.png").stat().st_size > 0
     X, _ = make_blobs(40, centers=[(0, 0), (20, 0)], random_state=0)
@@ -208,7 +228,16 @@ def test_segment(tmp_path):
 
 def test_info_says_what_a_bug_report_needs():
     output = run("info").output
-    for name in ("dominantsets", "python", "numpy", "numba", "threads", "memory free", "extra plot", "extra gpu"):
+    for name in (
+        "dominantsets",
+        "python",
+        "numpy",
+        "numba",
+        "threads",
+        "memory free",
+        "extra plot",
+        "extra gpu",
+    ):
         assert name in output
 
 

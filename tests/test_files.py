@@ -59,6 +59,13 @@ def test_arrays_and_parquet(tmp_path):
     sp.save_npz(tmp_path / "s.npz", sp.csr_array(X))
     scipy.io.mmwrite(tmp_path / "a.mtx", sp.csr_array(X))
     scipy.io.mmwrite(tmp_path / "d.mtx", X)
+    A = random_similarity(7, seed=0, zeros=0.4)
+    scipy.io.mmwrite(tmp_path / "symmetric.mtx", sp.csr_array(A), symmetry="symmetric")
+    scipy.io.mmwrite(tmp_path / "triangle.mtx", A, symmetry="symmetric")
+    scipy.io.mmwrite(tmp_path / "pattern.mtx", sp.csr_array(A), field="pattern")
+    np.testing.assert_allclose(read(str(tmp_path / "symmetric.mtx")).data.toarray(), A)
+    np.testing.assert_allclose(read(str(tmp_path / "triangle.mtx")).data, A)
+    np.testing.assert_array_equal(read(str(tmp_path / "pattern.mtx")).data.toarray(), A > 0)
     frame = pd.DataFrame(X, columns=list("xyz")).assign(kind=CLASSES)
     frame.to_parquet(tmp_path / "a.parquet")
     for name in ("a.npy", "a.npz", "one.npz", "s.npz", "a.mtx", "d.mtx"):
@@ -92,7 +99,10 @@ def test_standard_input(monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", Stream(b"1,2\n3,4\n"))
     np.testing.assert_array_equal(read("-").data, [[1, 2], [3, 4]])
-    for format, save in (("npy", lambda f: np.save(f, X)), ("npz", lambda f: sp.save_npz(f, sp.csr_array(X)))):
+    for format, save in (
+        ("npy", lambda f: np.save(f, X)),
+        ("npz", lambda f: sp.save_npz(f, sp.csr_array(X))),
+    ):
         raw = io.BytesIO()
         save(raw)
         monkeypatch.setattr(sys, "stdin", Stream(raw.getvalue()))
@@ -142,12 +152,30 @@ class Trap:
         ("a.npy", truncated(lambda f: np.savez(f, X), 1), "archive with the ending of an .npy"),
         ("a.npz", b"PK but no archive", "not a whole .npz"),
         ("a.npz", truncated(lambda f: np.savez(f, X)), "not a whole .npz"),
-        ("a.npz", archive(X=pickle.dumps(Trap())), "not a whole .npz"),
+        ("a.npz", archive(X=pickle.dumps(Trap())), "not an array"),
         ("a.npz", archive(), "no arrays"),
         ("a.npz", truncated(lambda f: np.savez(f, p=X, q=X), 1), "which of its arrays"),
         ("a.npz", archive(format=b"\x93NUMPY", data=b""), "(damaged|not a whole)"),
-        ("a.mtx", b"nothing of the kind", "not a whole Matrix Market"),
-        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 1\n", "not a whole Matrix"),
+        ("a.mtx", b"nothing of the kind", "line 1 is not '%%MatrixMarket"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "a complex general"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n", "does not give the size"),
+        (
+            "a.mtx",
+            b"%%MatrixMarket matrix coordinate real general\n2 -2 5\n1 1 1\n",
+            "does not give the size",
+        ),
+        (
+            "a.mtx",
+            b"%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 1\n",
+            "1 entries, .* promise 5",
+        ),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n", "line 3 is outside"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n", "line 3 does not hold 3"),
+        (
+            "a.mtx",
+            b"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n1 1 1\n",
+            "cannot have 2 rows and 3",
+        ),
         ("a.mtx", b"%%MatrixMarket matrix array real general\n9999999 9999999\n1\n", "needs .* GB"),
         ("a.parquet", b"PAR1 and no more", "not a Parquet file"),
         ("a.edges", b"u v w x\n", "line 1 has 4 columns"),
@@ -172,7 +200,9 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     """A few kilobytes that unpack to more than there is: refused from the archive's own directory."""
     path = tmp_path / "bomb.npz"
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**21, 1)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (2**21, 1)}
+    )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("X.npy", header.getvalue() + bytes(8 * 2**21))
     assert path.stat().st_size < 20_000
@@ -187,21 +217,12 @@ def test_not_a_file(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(FileError, match="a directory"):
         read(str(tmp_path / "folder.csv"))
+    write_csv(tmp_path / "a.csv")
     with pytest.raises(FileError, match="no column 'species'; its columns are: x, y, z, kind"):
-        write_csv(tmp_path / "a.csv")
         read(str(tmp_path / "a.csv"), label_column="species")
     np.save(tmp_path / "a.npy", X)
     with pytest.raises(FileError, match="no named columns"):
         read(str(tmp_path / "a.npy"), label_column="x")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(tmp_path):  # pragma: no cover - depends on who runs it
-    path = tmp_path / "a.csv"
-    write_csv(path)
-    path.chmod(0)
-    with pytest.raises(FileError, match="Permission denied"):
-        read(str(path))
 
 
 def test_no_permission_is_a_sentence(tmp_path, monkeypatch):
@@ -241,12 +262,14 @@ def test_readers_take_anything_or_say_a_sentence(tmp_path, format, data):
             raw[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     path = tmp_path / f"fuzz.{format}"
     path.write_bytes(bytes(raw))
+    sentence = ""
     try:
         table = read(str(path))
     except FileError as error:
-        assert "\n" not in str(error)
-    else:
-        assert table.data.ndim == 2
+        sentence = str(error)
+        table = None
+    assert "\n" not in sentence
+    assert sentence or table.data.ndim == 2
 
 
 def test_writing_is_whole_or_not_at_all(tmp_path):

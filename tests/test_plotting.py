@@ -127,7 +127,7 @@ def test_segments_over_their_image(dtype, grey):
 
 
 def test_colours_are_told_apart_by_the_colour_blind():
-    """Every two colours differ in lightness or in the blue-yellow direction, which red-green blindness keeps."""
+    """Any two differ in lightness or from blue to yellow, which red-green blindness leaves."""
     from skimage.color import rgb2lab
 
     lab = rgb2lab(np.array([[mpl.colors.to_rgb(c) for c in PALETTE]]))[0]

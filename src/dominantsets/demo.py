@@ -121,8 +121,8 @@ def digits() -> Story:
     story.note = (
         "assigned: share in a cluster, the rest is left alone as noise. ARI: agreement of the assigned with "
         "the true digits, 1 is perfect. gap: distance from stationary, relative, recomputed. speed: against "
-        "plain replicator dynamics, NumPy on the dense matrix, 200 iterations a cluster: at its gap hardly an "
-        "object has left the first cluster."
+        "plain replicator dynamics, NumPy on the dense matrix, 200 iterations a cluster: at its gap hardly "
+        "an object has left the first cluster."
     )
     figure, axes = plt.subplots(10, 9, figsize=(5.6, 6.2), layout="constrained")
     for k, cluster in enumerate(default.clusters_[:10]):

@@ -234,8 +234,8 @@ class Result:
             ]  # fmt: skip
             page.table(head, rows)
             page.text(
-                "gap: 0 at a stationary point. margin: how far the best outsider stays below what it takes to "
-                "join. strict: whether second-order conditions prove a strict local maximum.",
+                "gap: 0 at a stationary point. margin: how far the best outsider stays below what it takes "
+                "to join. strict: whether second-order conditions prove a strict local maximum.",
                 "note",
             )
             page.section("Pictures")

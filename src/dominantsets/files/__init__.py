@@ -1,0 +1,20 @@
+"""Data from files and results to files. No reader ever unpickles; every fault is one sentence.
+
+A reader returns a :class:`Table`: features or a matrix of pairs, with the names of the objects and the
+classes where the file has them. A writer writes beside the file and renames: nothing is left half written.
+"""
+
+from dominantsets.files._common import FileError, Table
+from dominantsets.files.reading import FORMATS, check_readable, read
+from dominantsets.files.writing import replacing, write_labels, write_text
+
+__all__ = [
+    "FORMATS",
+    "FileError",
+    "Table",
+    "check_readable",
+    "read",
+    "replacing",
+    "write_labels",
+    "write_text",
+]

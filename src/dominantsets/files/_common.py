@@ -1,0 +1,59 @@
+"""What all readers share."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class FileError(ValueError):
+    """A file that cannot be used: one sentence that says what is wrong with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds.
+
+    Attributes
+    ----------
+    data : array or CSR matrix
+        Rows of features, or an n × n matrix of pairs.
+    graph : bool
+        Whether it is a graph (an edge list or GraphML), so that ``data`` is a matrix of pairs.
+    ids : list of str or None
+        The objects' names.
+    classes : ndarray of str or None
+        The column to score against.
+    """
+
+    data: Any
+    graph: bool = False
+    ids: list[str] | None = None
+    classes: Any = None
+
+
+def text_of(source: Any) -> str:
+    raw = source.read() if isinstance(source, io.BytesIO) else Path(source).read_bytes()
+    if not raw.strip():
+        raise FileError("the file is empty.")
+    if b"\0" in raw[:4096]:
+        raise FileError("this is not a text file (it has zero bytes); say --format if the ending misleads.")
+    try:
+        return str(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise FileError(f"line {line} is not UTF-8 text.") from error
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
