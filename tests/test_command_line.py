@@ -197,11 +197,12 @@ def test_ctrl_c_writes_what_was_found(tmp_path):
     out = tmp_path / "l.csv"
     command = [
         sys.executable, "-m", "dominantsets", "cluster", str(tmp_path / "x.npy"), "--affinity", "laplacian",
-        "--algorithm", "pairwise", "--shift", "1", "-k", "4000", "-o", str(out),
+        "--shift", "1", "-k", "4000", "-o", str(out), "--log-level", "info",
     ]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    line = process.stderr.readline()  # the first cluster has been found
+    line = process.stderr.readline()
+    assert "cluster 1:" in line
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130, line + rest

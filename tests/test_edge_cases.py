@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import multiprocessing
+import os
+import subprocess
+import sys
 import tracemalloc
 import warnings
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from joblib import Parallel, delayed
+from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from conftest import features, random_similarity
-from dominantsets import DominantSets, End, Status, as_similarity, peel, solve
+from dominantsets import DominantSets, End, Status, _compile, as_similarity, peel, solve
 from dominantsets.solvers import Monitor, Problem, solve_problem
 
 FEATURE_KINDS = ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path", "nearest_neighbors"]
@@ -318,3 +325,92 @@ def test_graphs_with_odd_storage():
     np.testing.assert_array_equal(
         solve(sp.csr_array((A > 0).astype(np.int64))).members, solve((A > 0).astype(float)).members
     )
+
+
+def test_no_folder_for_compiled_code_is_said_once(monkeypatch, caplog):
+    """Where nothing can be cached the functions are compiled all the same."""
+    original = numba.njit
+
+    def uncacheable(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return original(*args, **options)
+
+    monkeypatch.setattr(numba, "njit", uncacheable)
+    _compile._say.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="dominantsets"):
+        one = _compile.compiled(lambda x: x + 1.0)
+        other = _compile.exact(lambda x: x - 1.0)
+    assert one(1.0) == 2.0
+    assert other(1.0) == 0.0
+    assert len(caplog.records) == 1
+    assert "NUMBA_CACHE_DIR" in caplog.text
+
+
+ALONE = """
+import numpy as np
+from dominantsets import solve
+rng = np.random.default_rng(0)
+A = rng.random((60, 60))
+print(solve(np.triu(A, 1) + np.triu(A, 1).T, algorithm="fw").value)
+"""
+
+
+@pytest.mark.parametrize("folder", ["shared", "/dev/null/nowhere"])
+def test_two_processes_at_once_on_one_cache(tmp_path, folder):
+    """A new cache that both fill at the same time, and one that cannot be made."""
+    place = folder if folder.startswith("/") else str(tmp_path / folder)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": place}
+    command = [sys.executable, "-c", ALONE]
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2 if folder == "shared" else 1)
+    ]
+    answers = [process.communicate(timeout=120) for process in both]
+    assert all(process.returncode == 0 for process in both), answers
+    assert len({out for out, _ in answers}) == 1
+
+
+def _labels_of_many(seed):
+    X, _ = make_blobs(200_000, centers=3, n_features=2, random_state=seed)
+    return DominantSets(3).fit(X).labels_
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_forked_workers_after_threads_were_used():
+    expected = _labels_of_many(0)  # large enough for our threads, which a fork does not take along
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            labels = pool.apply_async(_labels_of_many, (0,)).get(timeout=120)
+    np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path"])
+def test_all_objects_are_equal(affinity):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DominantSets(affinity=affinity).fit(np.ones((30, 4)))
+    assert model.n_clusters_ == 1
+    assert model.labels_.max() == 0
+    weights = model.clusters_[0].weights
+    np.testing.assert_allclose(weights, weights[0], rtol=1e-6)
+
+
+def test_duplicates_share_a_cluster():
+    X, _ = make_blobs(60, centers=3, random_state=0)
+    model = DominantSets(3).fit(np.tile(X, (5, 1)))
+    labels = model.labels_.reshape(5, 60)
+    assert (labels == labels[0]).all()
+
+
+def test_one_giant_component_and_thousands_of_singletons():
+    ring = sp.diags_array([np.ones(499), np.ones(498)], offsets=[1, 2], shape=(500, 500))
+    graph = sp.block_diag([ring + ring.T, sp.csr_array((5_000, 5_000))], format="csr")
+    clusters = peel(graph)
+    found = list(clusters)
+    assert all(len(c) >= 2 for c in found)
+    assert clusters.labels[500:].max() == -1
+    assert clusters.end.value in ("no_similarity", "not_coherent")
+    model = DominantSets(affinity="precomputed").fit(graph)
+    assert model.labels_[500:].max() == -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from conftest import random_similarity
 from dominantsets import Status, Step, as_similarity, solve
@@ -97,8 +98,8 @@ def test_ties_go_to_the_lowest_index():
     assert again == [[0, 1]] * 9
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
-@pytest.mark.parametrize("method", ["fw", "pairwise", "away", "replicator"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+@pytest.mark.parametrize("method", ["fw", "pairwise", "away", "replicator", "working-set"])
 def test_extreme_scales(method, scale):
     A = random_similarity(20, seed=5)
     start = "barycenter" if method == "replicator" else "vertex"
@@ -106,6 +107,18 @@ def test_extreme_scales(method, scale):
     other = solve(scale * A, algorithm=method, start=start, max_iter=500)
     np.testing.assert_array_equal(one.members, other.members)
     assert other.value == pytest.approx(scale * one.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["fw", "pairwise", "away", "replicator", "working-set"])
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_denormal_similarities(method, stored):
+    """Numbers so small that they have few digits: an answer on the simplex, no NaN, no endless run."""
+    A = np.round(10 * random_similarity(15, seed=5)) * 5e-324
+    start = "barycenter" if method == "replicator" else "vertex"
+    cluster = solve(stored(A), algorithm=method, start=start, max_iter=2_000)
+    assert np.isfinite(cluster.weights).all()
+    assert cluster.weights.sum() == pytest.approx(1.0)
+    assert np.isfinite([cluster.value, cluster.gap]).all()
 
 
 def test_a_negative_shift_on_a_graph_gives_a_clique_with_equal_weights():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numba
@@ -28,9 +29,17 @@ def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
         return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError as error:  # no folder for the cache is writable: slower start, same result
-        _log.info("compiled code is not cached: %s", error)
+    except RuntimeError:  # no folder for the cache is writable: slower start, same result
+        _say()
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+@cache
+def _say() -> None:
+    _log.warning(
+        "no folder is writable for compiled code, so that every process compiles anew (some seconds); set "
+        "NUMBA_CACHE_DIR to one that is."
+    )
 
 
 def exact(function: _F) -> _F:

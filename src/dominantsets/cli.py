@@ -37,6 +37,7 @@ Affinity = Literal[
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
 Assign = Literal["average"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 def _fail(sentence: str) -> typer.Exit:
@@ -166,6 +167,7 @@ def cluster_command(
     plot: Annotated[Path | None, typer.Option(help="A picture of the clusters (.png, .svg or .pdf).")] = None,
     report: Annotated[Path | None, typer.Option(help="A page with tables and pictures (.html).")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No bar, no summary line.")] = False,
+    log_level: Annotated[LogLevel, typer.Option(help="info: a line on stderr for each cluster.")] = "warning",
 ) -> None:
     """Cluster the objects of a file: CSV, TSV, Parquet, .npy, .npz, Matrix Market, edge list or GraphML.
 
@@ -174,7 +176,7 @@ def cluster_command(
 
     Example: dominantsets cluster iris.csv --label-column species -k 3 -o labels.csv --report iris.html
     """
-    logging.basicConfig(level=logging.WARNING, format="dominantsets: %(message)s")
+    logging.basicConfig(level=log_level.upper(), format="dominantsets: %(message)s")
     job = Job(
         n_clusters=n_clusters,
         affinity=affinity,

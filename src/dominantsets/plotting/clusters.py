@@ -186,7 +186,10 @@ class SimilarityDisplay:
             Itself.
         """
         ax = axes_or_new(ax, (5.6, 4.8))
-        image = ax.imshow(self.matrix, cmap="cividis", interpolation="nearest")
+        # the diagonal means nothing, and a few far pairs would take all the colours
+        beside = self.matrix[~np.eye(len(self.matrix), dtype=bool)]
+        low, high = np.percentile(beside, (2, 99.8)) if beside.size else (0.0, 1.0)
+        image = ax.imshow(self.matrix, cmap="cividis", interpolation="nearest", vmin=low, vmax=high)
         ax.figure.colorbar(image, ax=ax, label="similarity")
         for k in range(int(self.labels.max(initial=-1)) + 1):
             places = np.flatnonzero(self.labels == k)
@@ -262,7 +265,7 @@ class MembershipDisplay:
             falling = np.sort(cluster.weights)[::-1]
             label = f"{k}: {len(cluster):,} members, margin {cluster.margin:.2g}"
             ax.step(np.arange(1, falling.size + 1), falling, where="mid", color=color_of(k), label=label)
-        ax.set(xscale="log", yscale="log", xlabel="members, by falling weight", ylabel="weight")
+        ax.set(yscale="log", xlabel="members, by falling weight", ylabel="weight")
         if self.cutoff is not None and self.cutoff > 0:
             bottom = ax.get_ylim()[0]
             if self.cutoff >= bottom / 1e3:
