@@ -1,6 +1,7 @@
 """Dominant set clustering: groups whose members are more alike than anything outside, with proof."""
 
 from dominantsets.estimator import DominantSets
+from dominantsets.multistart import MultiStart, Pass, multistart
 from dominantsets.peeling import End, Peeling, peel
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
@@ -21,6 +22,8 @@ __all__ = [
     "DominantSet",
     "DominantSets",
     "End",
+    "MultiStart",
+    "Pass",
     "PathSpectrum",
     "Peeling",
     "Progress",
@@ -29,6 +32,7 @@ __all__ = [
     "Step",
     "Trace",
     "as_similarity",
+    "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",

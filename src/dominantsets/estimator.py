@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dominantsets._checks import one_of, real, warn
+from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
+from dominantsets.multistart import MultiStart, Pass, check_multistart
 from dominantsets.peeling import End, Peeling, check_peeling
 from dominantsets.progress import following
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
@@ -78,8 +79,19 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     assign : {None, "average"}, default=None
         What becomes of objects in no cluster: they stay -1, or join the cluster with which they have
         the highest average similarity (the paper's post-assignment).
+    n_starts : int, default=1
+        1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
+        so many sampled objects at once, see :func:`multistart`.
+    sampling : {"uniform", "dpp"}, default="uniform"
+        How multi-start samples them: all alike, or by a determinantal point process, which avoids objects
+        that are alike.
+    max_overlap : float, default=0.1
+        Largest share of a cluster's members that may be in better clusters of the same pass.
+    n_jobs : int, optional
+        Threads for the starts of a pass; the result is the same for every number.
     random_state : int, RandomState or None, default=None
-        Used where row sums of a kernel are estimated from a sample (above 20,000 objects).
+        Used for the sampling, and where row sums of a kernel are estimated from a sample (above 20,000
+        objects).
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
     verbose : int, default=0
@@ -102,6 +114,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Share of the objects with a label other than -1.
     n_iter_ : int
         Iterations of all clusters together.
+    n_passes_ : int
+        Passes of multi-start; without it, as many as clusters.
     shift_ : float
         The shift used.
     end_ : End
@@ -136,6 +150,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         cutoff: float = 2e-12,
         min_cluster_size: int = 1,
         assign: str | None = None,
+        n_starts: int = 1,
+        sampling: str = "uniform",
+        max_overlap: float = 0.1,
+        n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
@@ -152,6 +170,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cutoff = cutoff
         self.min_cluster_size = min_cluster_size
         self.assign = assign
+        self.n_starts = n_starts
+        self.sampling = sampling
+        self.max_overlap = max_overlap
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
@@ -195,7 +217,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             warn("one object is one cluster of one.")
         # a start is refused before the row sums are made; which solver "auto" means needs the shift
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
-        check_start(self.start, choose(self.algorithm, similarity, early, self.start), similarity.n)
+        start = 0 if self.n_starts > 1 and self.start == "vertex" else self.start
+        check_start(start, choose(self.algorithm, similarity, early, start), similarity.n)
         bar = following(self.callback, self.n_clusters, similarity.n)
         with bar if self.verbose else nullcontext(self.callback) as callback:
             self._find(similarity, Monitor(self.max_time, callback))
@@ -203,26 +226,40 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _find(self, similarity: Similarity, monitor: Monitor) -> None:
-        degrees = similarity.degrees(check_random_state(self.random_state))
+        random_state = check_random_state(self.random_state)
+        degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
         self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
-        algorithm = choose(self.algorithm, similarity, self.shift_, self.start)
-        peeling = Peeling(
-            similarity,
-            self.n_clusters,
-            shift=self.shift_,
-            algorithm=algorithm,
-            start=self.start,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            cutoff=float(self.cutoff),
-            min_cluster_size=int(self.min_cluster_size),
-            monitor=monitor,
-            degrees=degrees,
-        )
-        self.clusters_ = self._collect(peeling)
-        self.end_ = peeling.end
-        self._set_results(peeling.labels)
+        many = self.n_starts > 1
+        options: dict[str, Any] = {
+            "shift": self.shift_,
+            "algorithm": choose(self.algorithm, similarity, self.shift_, 0 if many else self.start),
+            "start": self.start,
+            "tol": float(self.tol),
+            "max_iter": int(self.max_iter),
+            "cutoff": float(self.cutoff),
+            "min_cluster_size": int(self.min_cluster_size),
+            "monitor": monitor,
+            "degrees": degrees,
+        }
+        run: Peeling | MultiStart
+        if many:
+            run = MultiStart(
+                similarity,
+                self.n_clusters,
+                n_starts=int(self.n_starts),
+                sampling=self.sampling,
+                max_overlap=float(self.max_overlap),
+                n_jobs=self.n_jobs,
+                random_state=random_state,
+                **options,
+            )
+        else:
+            run = Peeling(similarity, self.n_clusters, **options)
+        self.clusters_ = self._collect(run)
+        self.end_ = run.end
+        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(self.clusters_)
+        self._set_results(run.labels)
 
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):
@@ -236,6 +273,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.assign is not None:
             one_of("assign", self.assign, ASSIGNMENTS)
         real("verbose", self.verbose)
+        whole("n_starts", self.n_starts, at_least=1)
+        if self.n_starts > 1:
+            check_multistart(self.n_starts, self.sampling, self.max_overlap, self.start)
 
     def _similarity(self, X: Any) -> Similarity:
         if isinstance(X, Similarity):
@@ -260,21 +300,23 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "order": None,
         }
 
-    def _collect(self, peeling: Peeling) -> list[DominantSet]:
+    def _collect(self, run: Peeling | MultiStart) -> list[DominantSet]:
         clusters: list[DominantSet] = []
         try:
-            for cluster in peeling:
-                clusters.append(cluster)
-                if self.verbose:
-                    _say(f"cluster {len(clusters)}: {cluster!r}")
+            for found in run:
+                for cluster in found.clusters if isinstance(found, Pass) else [found]:
+                    clusters.append(cluster)
+                    if self.verbose:
+                        _say(f"cluster {len(clusters)}: {cluster!r}")
         except KeyboardInterrupt:  # outside a solve, which returns on its own
-            peeling.end = End.INTERRUPTED
+            run.end = End.INTERRUPTED
         return clusters
 
     def _set_results(self, labels: Ints) -> None:
         memberships = np.zeros(labels.size)
-        for cluster in self.clusters_:
-            memberships[cluster.members] = cluster.weights / cluster.weights.max()
+        for k, cluster in enumerate(self.clusters_):
+            mine = labels[cluster.members] == k  # all of them, unless clusters of one pass overlap
+            memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
         self.labels_ = labels

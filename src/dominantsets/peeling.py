@@ -40,15 +40,15 @@ class End(enum.Enum):
     STOPPED = "stopped"  # the callback returned True
 
 
-_HALTS = {
+HALTS = {
     Status.TIME_LIMIT: End.TIME_LIMIT,
     Status.INTERRUPTED: End.INTERRUPTED,
     Status.STOPPED: End.STOPPED,
 }
 
 
-class Peeling(Iterator[DominantSet]):
-    """Clusters of one similarity, found one by one as they are asked for.
+class Extraction:
+    """Clusters that are taken out of one similarity: what peeling and multi-start share.
 
     Attributes
     ----------
@@ -84,7 +84,6 @@ class Peeling(Iterator[DominantSet]):
         self._wanted = n_clusters
         self._problem = Problem(similarity, shift, degrees)
         self._start = start
-        self._later = "barycenter" if algorithm == "replicator" else "vertex"
         self._cutoff = cutoff
         self._min_size = min_cluster_size
         self._monitor = monitor
@@ -101,27 +100,11 @@ class Peeling(Iterator[DominantSet]):
         peak = mean if similarity.peak is None else similarity.peak
         self.coherence = mean + COHERENT * (peak - mean)
 
-    def __next__(self) -> DominantSet:
-        if self.end is None:
-            self.end = self._nothing_left()
-        if self.end is not None:
-            raise StopIteration
-        problem, monitor = self._problem, self._monitor
-        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        start = self._start if self.n_clusters == 0 or isinstance(self._start, str) else self._later
-        found = solve_problem(problem, start=start, monitor=monitor, **self._options)
-        found = self._cut(found)
-        self.end = _HALTS.get(found.status) or self._unwanted(found)
-        if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):
-            raise StopIteration
-        self.labels[found.members] = self.n_clusters
+    def _label(self, found: DominantSet) -> None:
+        """Give a cluster its number; an object that an earlier one has stays there."""
+        self.labels[found.members[self.labels[found.members] < 0]] = self.n_clusters
         self.n_clusters += 1
-        _log.debug("cluster %d: %r, %d left", self.n_clusters, found, problem.n_alive - len(found))
-        if self.end is None and self.n_clusters == self._wanted:
-            self.end = End.N_CLUSTERS
-        elif self.end is None:
-            problem.remove(found.members)
-        return found
+        _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
 
     def _nothing_left(self) -> End | None:
         problem = self._problem
@@ -163,6 +146,44 @@ class Peeling(Iterator[DominantSet]):
         x = Point(found.members[keep], found.weights[keep])
         outcome = Outcome(x, found.n_iter, found.status, found.trace)
         return certify(self._problem, outcome, tol=self._options["tol"], algorithm=found.algorithm)
+
+
+class Peeling(Extraction, Iterator[DominantSet]):
+    """Clusters of one similarity, found one by one as they are asked for.
+
+    Attributes
+    ----------
+    end : End or None
+        Why there are no more clusters; None while there may be.
+    n_clusters : int
+        Clusters found so far.
+    labels : ndarray of int
+        The number of each object's cluster, in the order found; -1 for objects not in a cluster.
+    coherence : float
+        What a cluster's ``threshold`` must exceed where ``n_clusters`` is not given.
+    """
+
+    def __next__(self) -> DominantSet:
+        if self.end is None:
+            self.end = self._nothing_left()
+        if self.end is not None:
+            raise StopIteration
+        problem, monitor = self._problem, self._monitor
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        start = self._start
+        if self.n_clusters and not isinstance(start, str):  # an object or weights hold for the first one
+            start = "barycenter" if self._options["algorithm"] == "replicator" else "vertex"
+        found = solve_problem(problem, start=start, monitor=monitor, **self._options)
+        found = self._cut(found)
+        self.end = HALTS.get(found.status) or self._unwanted(found)
+        if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):
+            raise StopIteration
+        self._label(found)
+        if self.end is None and self.n_clusters == self._wanted:
+            self.end = End.N_CLUSTERS
+        elif self.end is None:
+            problem.remove(found.members)
+        return found
 
 
 def peel(

@@ -1,6 +1,6 @@
 """Solvers: each takes a problem and returns a dominant set with its certificate."""
 
-from dominantsets.solvers.api import ALGORITHMS, solve, solve_problem
+from dominantsets.solvers.api import ALGORITHMS, solve, solve_from, solve_problem
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.problem import Point, Problem
 from dominantsets.solvers.result import DominantSet, Status, Step, Trace
@@ -21,5 +21,6 @@ __all__ = [
     "path_clusters",
     "path_spectrum",
     "solve",
+    "solve_from",
     "solve_problem",
 ]

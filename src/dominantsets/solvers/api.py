@@ -8,7 +8,7 @@ from typing import Any
 
 from dominantsets._checks import one_of, real, whole
 from dominantsets.similarity import Graph, Kernel, LowRank, Path, Similarity, as_similarity
-from dominantsets.solvers import dual, first_order, tree, working_set
+from dominantsets.solvers import climb, dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -21,7 +21,7 @@ _METHODS: dict[str, Callable[..., Outcome]] = {
     **{rule: partial(first_order.ascend, rule=rule) for rule in first_order.RULES},
     "replicator": first_order.replicate,
     "working-set": working_set.solve_working_set,
-    "dual": dual.solve_dual,
+    "dual": climb.solve_dual,
 }
 ALGORITHMS = ("auto", *first_order.RULES, "replicator", "working-set", "dual", "exact")
 
@@ -144,7 +144,23 @@ def solve_problem(
     """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
-    x0 = starting_point(problem, start)
+    return solve_from(
+        problem, starting_point(problem, start), algorithm=algorithm, tol=tol, max_iter=max_iter,
+        monitor=monitor, trace=trace,
+    )  # fmt: skip
+
+
+def solve_from(
+    problem: Problem,
+    x0: Point,
+    *,
+    algorithm: str,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> DominantSet:
+    """The same from a point, by a method that takes one."""
     problem = problem.within(x0)
     if problem.similarity.components is not None:  # what x0 has of other components stays out
         inside = problem.alive[x0.support]

@@ -24,19 +24,15 @@ from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints, spans
 from dominantsets.similarity.rows import PIECE_BYTES
-from dominantsets.solvers.certificate import EPS, scale_of
-from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.certificate import EPS
+from dominantsets.solvers.problem import Problem
 
 SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
-AHEAD = 32  # passes over small data between two looks at the clock
 COMPILED_LIMIT = 48  # features up to which Newton's matrix is summed by compiled code, above by BLAS
 DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
-MEMORY = 6  # steps that the extrapolation above that remembers
 
 
-class _Point:
+class DualPoint:
     """x(w) for one w, and what follows from it."""
 
     def __init__(
@@ -85,7 +81,7 @@ class Dual:
         """U'x."""
         return self.root * self.similarity.rows.mix(members, weights)
 
-    def at(self, w: Floats) -> _Point:
+    def at(self, w: Floats) -> DualPoint:
         """One pass over the features: x(w)."""
         rows, form, inverse = self.similarity.rows, self.form, self.inverse
         offset = self.similarity.offset or 0.0
@@ -94,7 +90,7 @@ class Dual:
                 rows.plain, w, form, self.center, inverse, self.problem.alive, self._guess, self.keep
             )
             self._guess = members
-            return _Point(w, tau, members, weights, image, f + offset)
+            return DualPoint(w, tau, members, weights, image, f + offset)
         s = rows.products(w, form._replace(constant=float(self.center @ w)), self.problem.alive, self._s)
         tau, count = self._locate(s)
         self._guess = members = self.keep[:count].copy()
@@ -107,7 +103,7 @@ class Dual:
         weights /= total
         image = self.root / total * (rows.plain_mix(members, scaled) - reach * self.center)
         f = float(image @ image) + offset - square / total**2 + 2.0 * lean / total
-        return _Point(w, tau, members, weights, image, f)
+        return DualPoint(w, tau, members, weights, image, f)
 
     def _locate(self, s: Floats) -> tuple[float, int]:
         """tau, and how many objects exceed it: they stand in ``keep``, in order."""
@@ -260,120 +256,3 @@ def require_low_rank(similarity: Similarity) -> LowRank:
             f"{type(similarity).__name__} similarity, whose columns are not a low-rank product."
         )
     return similarity
-
-
-class _Extrapolation:
-    """Anderson's extrapolation of the safe steps, where Newton's matrix would be too large."""
-
-    def __init__(self) -> None:
-        self.images: list[Floats] = []
-        self.residuals: list[Floats] = []
-
-    def step(self, point: _Point) -> Floats:
-        self.images = [*self.images[-MEMORY:], point.image]
-        self.residuals = [*self.residuals[-MEMORY:], point.residual]
-        if len(self.residuals) < 2:
-            return point.residual
-        differences = np.column_stack([r - point.residual for r in self.residuals[:-1]])
-        shares, *_ = np.linalg.lstsq(differences, -point.residual, rcond=1e-10)
-        moves = np.column_stack([i - point.image for i in self.images[:-1]])
-        return np.asarray(point.residual + moves @ shares)
-
-
-class _Climb:
-    """A run: where it stands, how far it dares to step, and what it has recorded."""
-
-    def __init__(self, dual: Dual, w: Floats) -> None:
-        self.dual = dual
-        self.point = dual.at(w)
-        self.passes = 1
-        self.radius = 2.0 * self.point.length
-        self.stretch = 1.0
-        self.stale = 0
-        self.rows: list[tuple[float, float, int, int]] = []
-        self._extrapolation = _Extrapolation()
-
-    def until(self, tol: float, max_iter: int, monitor: Monitor) -> Status:
-        shift, dual = self.dual.problem.shift, self.dual
-        while True:
-            point = self.point
-            # r_i differs from what x(w) would make it by u_i · residual, so this bounds the gap
-            bound = 2.0 * dual.reach * point.length
-            unit = max(abs(point.f), abs(shift), dual.reach * math.sqrt(point.w @ point.w))
-            if bound <= tol * scale_of(point.f, shift) or bound <= 4 * EPS * unit:
-                return Status.CONVERGED
-            if self.stale >= 3:
-                return Status.STALLED
-            if self.passes >= max_iter:
-                return Status.MAX_ITER
-            halt = monitor.look_up(self.passes, point.f + shift, bound, point.members.size)
-            if halt is not None:
-                return halt
-            if not self.run_ahead(tol, max_iter - self.passes, 1 if monitor.callback else AHEAD):
-                self.advance(4 * EPS * unit)
-
-    def run_ahead(self, tol: float, budget: int, ahead: int) -> bool:
-        """Several steps in one compiled call, where the data are small."""
-        dual, point = self.dual, self.point
-        if not dual.small or point.members.size < dual.similarity.rows.d:
-            return False
-        rows = np.empty((ahead, 4))
-        passes, done, self.radius, self.stretch, self.stale, reached = _rows.small_climb(
-            dual.similarity.rows.plain, dual.form, dual.center, dual.inverse, dual.problem.alive,
-            dual.similarity.offset or 0.0, dual.problem.shift, dual.reach, tol, budget,
-            self.radius, self.stretch, self.stale, point.parts, dual.keep, rows,
-        )  # fmt: skip
-        if done:
-            self.point = _Point(*reached)
-            self.passes += passes
-            self.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
-        return done > 0
-
-    def advance(self, rounding: float) -> None:
-        """One accepted step: Newton's where f does not fall, else the safe one."""
-        before = self.point
-        length = before.length
-        smaller = min(before.members.size, self.dual.similarity.rows.d)
-        if smaller <= DENSE_LIMIT:
-            step, _ = self.dual.spread(before.members, before.w).step(
-                before.residual, max(self.radius, length)
-            )
-        else:
-            step = self._extrapolation.step(before)
-        step *= self.stretch
-        stride = math.sqrt(step @ step)
-        after, kind = self.dual.at(before.w + step), Step.NEWTON
-        self.passes += 1
-        accepted, self.radius, self.stretch = _rows.judge(
-            before.f, length, after.f, after.length, rounding, stride, self.radius, self.stretch
-        )
-        if not accepted:
-            after, kind = self.dual.at(before.image), Step.SAFE
-            self.passes += 1
-        risen = after.f > before.f + rounding or after.length < length
-        self.stale = 0 if risen else self.stale + 1
-        self.rows.append((before.f, 2.0 * self.dual.reach * length, before.members.size, int(kind)))
-        self.point = after
-
-
-def solve_dual(
-    problem: Problem,
-    x: Point,
-    *,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> Outcome:
-    """Newton's method with safe steps from x."""
-    dual = Dual(problem)
-    run = _Climb(dual, dual.image(x.support, x.weights))
-    try:
-        status = run.until(tol, max_iter, monitor)
-    except KeyboardInterrupt:  # between two passes: the last accepted point is whole
-        status = Status.INTERRUPTED
-    point = run.point
-    smaller = min(point.members.size, dual.similarity.rows.d)
-    face = dual.spread(point.members, point.w).definite() if smaller <= DENSE_LIMIT else None
-    history = Trace.from_rows(run.rows, problem.shift) if trace else None
-    return Outcome(Point(point.members, point.weights), run.passes, status, history, face)

@@ -129,6 +129,13 @@ class Problem:
             self._ranking = Ranking(self.degrees)
         return self._ranking.top()
 
+    def beside(self) -> Problem:
+        """The same problem for another thread: everything is shared but the columns that are kept."""
+        other = copy.copy(self)
+        if self.similarity.stored is None:
+            other._columns = None
+        return other
+
     def within(self, x: Point) -> Problem:
         """The same problem, kept to the component in which x has most of its mass."""
         components = self.similarity.components

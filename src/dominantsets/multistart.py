@@ -1,0 +1,288 @@
+"""Many starts at once: sample objects, solve from each, keep what does not overlap, remove it, repeat."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
+
+from dominantsets._checks import one_of, real, whole
+from dominantsets.peeling import HALTS, End, Extraction, check_peeling
+from dominantsets.sampling import SAMPLINGS, sample_starts
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.base import Ints
+from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, batch, solve_from
+from dominantsets.solvers.api import check_options, choose
+from dominantsets.solvers.starts import STARTS, check_start
+
+HALF = 0.5  # of the mass on the sampled object, where the rest is spread
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass of multi-start.
+
+    Attributes
+    ----------
+    clusters : list of DominantSet
+        The clusters accepted in this pass, by falling value.
+    starts : ndarray of int
+        The objects that were sampled.
+    solutions : list of DominantSet
+        What was reached from each of them, in the same order.
+    """
+
+    clusters: list[DominantSet]
+    starts: Ints
+    solutions: list[DominantSet] = field(repr=False)
+
+
+class MultiStart(Extraction, Iterator[Pass]):
+    """Passes over one similarity, made as they are asked for.
+
+    Attributes
+    ----------
+    end : End or None
+        Why there are no more passes; None while there may be.
+    n_passes : int
+        Passes made so far.
+    n_clusters : int
+        Clusters found so far.
+    labels : ndarray of int
+        The number of each object's cluster, in the order accepted; -1 for objects not in a cluster. An
+        object of two clusters that overlap a little belongs to the one of higher value.
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        n_clusters: int | None,
+        *,
+        n_starts: int,
+        sampling: str,
+        max_overlap: float,
+        n_jobs: int | None,
+        random_state: Any,
+        **options: Any,
+    ) -> None:
+        super().__init__(similarity, n_clusters, **options)
+        self.n_passes = 0
+        self._n_starts = n_starts
+        self._sampling = sampling
+        self._max_overlap = max_overlap
+        self._n_jobs = n_jobs
+        self._random = check_random_state(random_state)
+
+    def __next__(self) -> Pass:
+        if self.end is None:
+            self.end = self._nothing_left()
+        if self.end is not None:
+            raise StopIteration
+        problem, monitor = self._problem, self._monitor
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        alive = np.flatnonzero(problem.alive)
+        starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
+        solutions = [self._cut(found) for found in self._solve([self._point(i, alive) for i in starts])]
+        halt = next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
+        accepted = self._accept(solutions)
+        self.end = self.end or halt
+        if not accepted:
+            raise StopIteration
+        self.n_passes += 1
+        removed = np.unique(np.concatenate([cluster.members for cluster in accepted]))
+        for cluster in accepted:
+            self._label(cluster)
+        if self.end is None and self.n_clusters == self._wanted:
+            self.end = End.N_CLUSTERS
+        elif self.end is None:
+            problem.remove(removed)
+        return Pass(accepted, starts, solutions)
+
+    def _point(self, i: int, alive: Ints) -> Point:
+        """All mass on the object, or half of it, the rest spread over the others."""
+        if self._start == "vertex" or alive.size == 1:
+            return Point(np.array([i]), np.ones(1))
+        weights = np.full(alive.size, HALF / (alive.size - 1))
+        weights[np.searchsorted(alive, i)] = HALF
+        return Point(alive, weights)
+
+    def _solve(self, points: list[Point]) -> list[DominantSet]:
+        problem, monitor, options = self._problem, self._monitor, self._options
+        if options["algorithm"] == "dual" and len(points) > 1 and batch.applies(problem):
+            return batch.solve_batch(problem, points, monitor=monitor, **options)
+        guarded = _Guarded(monitor)
+        work = Parallel(self._n_jobs, backend="threading", return_as="generator")(
+            # columns are kept by one solver at a time, everything else is shared
+            delayed(solve_from)(problem.beside(), point, monitor=guarded, **options)
+            for point in points
+        )
+        found: list[DominantSet] = []
+        try:
+            for solution in work:
+                found.append(solution)
+        except KeyboardInterrupt:  # what has been reached counts; the others end at their next look
+            guarded.cancelled = True
+            self.end = End.INTERRUPTED
+        return found
+
+    def _accept(self, solutions: list[DominantSet]) -> list[DominantSet]:
+        """By falling value, those that overlap what is accepted by no more than the limit."""
+        taken: Ints = np.empty(0, dtype=np.int64)
+        accepted: list[DominantSet] = []
+        for solution in sorted(solutions, key=lambda s: -s.value):
+            if self._wanted is not None and self.n_clusters + len(accepted) == self._wanted:
+                break
+            shared = np.isin(solution.members, taken, assume_unique=True).sum()
+            if shared > self._max_overlap * len(solution):
+                continue
+            unwanted = self._unwanted(solution)
+            if unwanted is not None:
+                if not accepted:  # not even the best one
+                    self.end = unwanted
+                continue
+            accepted.append(solution)
+            taken = np.union1d(taken, solution.members)
+        return accepted
+
+
+class _Guarded(Monitor):
+    """A monitor for several threads: one at a time tells the callback, and all end when told to."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        super().__init__(None, None)
+        self._monitor = monitor
+        self._lock = threading.Lock()
+        self.cancelled = False
+        self.deadline, self.began = monitor.deadline, monitor.began
+        self.callback = monitor.callback
+
+    def look_up(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
+        if self.cancelled:
+            return Status.INTERRUPTED
+        with self._lock:
+            status = self._monitor.look_up(n_iter, value, gap, support_size)
+        if status is Status.STOPPED:
+            self.cancelled = True
+        return status
+
+
+def multistart(
+    S: Any,
+    n_clusters: int | None = None,
+    *,
+    n_starts: int = 8,
+    sampling: str = "uniform",
+    max_overlap: float = 0.1,
+    shift: float = 0.0,
+    algorithm: str = "auto",
+    start: str = "vertex",
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
+    cutoff: float = 2e-12,
+    min_cluster_size: int = 1,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    trace: bool = False,
+    callback: Callback | None = None,
+) -> MultiStart:
+    r"""Find dominant sets from many starts at once, in passes.
+
+    A pass samples objects among those still there, solves from each of them, sorts the solutions by
+    falling value :math:`x^T A x - \alpha |x|^2` and drops those whose support overlaps the accepted ones by
+    more than ``max_overlap``; what is accepted is removed, and the next pass begins. Peeling needs as many
+    solves in a row as there are clusters, this needs about two passes.
+
+    Parameters
+    ----------
+    S : array, CSR matrix or Similarity
+        A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
+    n_clusters : int, optional
+        Largest number of clusters; without it, until nothing coherent is left, as in :func:`peel`.
+    n_starts : int, default=8
+        Objects sampled in a pass.
+    sampling : {"uniform", "dpp"}, default="uniform"
+        How they are sampled: all alike, or by a k-DPP, which avoids objects that are alike.
+    max_overlap : float, default=0.1
+        Largest share of a cluster's members that may be in clusters of higher value of the same pass.
+    shift : float, default=0.0
+        The resolution, as in :func:`solve`.
+    algorithm : str, default="auto"
+        "auto", "fw", "pairwise", "away", "replicator", "working-set" or "dual".
+        The solver, as in :func:`solve`. "exact" has no starts; "auto" is then "pairwise".
+    start : {"vertex", "barycenter"}, default="vertex"
+        All mass on the sampled object, or half of it, the rest spread over the others.
+    tol : float, default=1e-10
+        Relative gap at which a cluster counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a start.
+    max_time : float, optional
+        Seconds for all passes together.
+    cutoff : float, default=2e-12
+        Members have a weight above it.
+    min_cluster_size : int, default=1
+        Smaller clusters are not accepted.
+    n_jobs : int, optional
+        Threads, as joblib counts them. The result is the same for every number.
+    random_state : int, RandomState or None, default=None
+        For the sampling.
+    trace : bool, default=False
+        Whether to record every iteration.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
+
+    Returns
+    -------
+    MultiStart
+        An iterator of :class:`Pass`. Its ``end`` says why it ended, ``labels`` holds the number of
+        each object's cluster, ``n_passes`` how many passes it took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import as_similarity, multistart
+    >>> X = np.repeat([[0.0], [10.0], [20.0]], 20, axis=0) + np.tile(np.arange(20.0) / 40, 3)[:, None]
+    >>> passes = multistart(as_similarity(X, "rbf"), 3, n_starts=12, shift=1.0, random_state=0)
+    >>> sorted(len(c) for p in passes for c in p.clusters), passes.n_passes
+    ([20, 20, 20], 1)
+    """
+    check_options(algorithm, shift, tol, max_iter, max_time)
+    check_multistart(n_starts, sampling, max_overlap, start)
+    similarity = as_similarity(S)
+    check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
+    algorithm = choose(algorithm, similarity, float(shift), 0)  # 0: a start is given
+    check_start(0 if start == "vertex" else start, algorithm, similarity.n)
+    return MultiStart(
+        similarity,
+        n_clusters,
+        n_starts=int(n_starts),
+        sampling=sampling,
+        max_overlap=float(max_overlap),
+        n_jobs=n_jobs,
+        random_state=random_state,
+        shift=float(shift),
+        algorithm=algorithm,
+        start=start,
+        tol=float(tol),
+        max_iter=int(max_iter),
+        cutoff=float(cutoff),
+        min_cluster_size=int(min_cluster_size),
+        monitor=Monitor(max_time, callback),
+        trace=trace,
+    )
+
+
+def check_multistart(n_starts: Any, sampling: Any, max_overlap: Any, start: Any) -> None:
+    """Refuse what multi-start cannot use, before any long work."""
+    whole("n_starts", n_starts, at_least=1)
+    one_of("sampling", sampling, SAMPLINGS)
+    if not 0.0 <= real("max_overlap", max_overlap) <= 1.0:
+        raise ValueError(f"max_overlap must lie between 0 and 1, got {max_overlap!r}.")
+    if not isinstance(start, str):
+        raise ValueError("multi-start samples its starts; start must be 'vertex' or 'barycenter'.")
+    one_of("start", start, STARTS)

@@ -1,0 +1,320 @@
+"""Many starts at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from conftest import features, random_similarity
+from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, sampling, solve
+from dominantsets.solvers import Problem, batch
+from dominantsets.solvers import dual as dual_module
+from dominantsets.solvers.dual import Dual
+
+X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "sqeuclidean", "cosine", "precomputed"])
+@pytest.mark.parametrize("how", ["uniform", "dpp"])
+def test_a_pass_does_what_it_says(affinity, how):
+    S = (
+        as_similarity(as_similarity(X, "rbf").toarray())
+        if affinity == "precomputed"
+        else as_similarity(X, affinity)
+    )
+    shift = 2.0 * S.peak
+    run = multistart(S, shift=shift, n_starts=10, sampling=how, random_state=0)
+    alive = np.ones(400, dtype=bool)
+    total = 0
+    for found in run:
+        assert 1 <= len(found.clusters) <= 10
+        assert len(found.solutions) == len(set(found.starts.tolist())) == 10 or alive.sum() < 10
+        assert alive[found.starts].all()
+        taken = np.zeros(400, dtype=bool)
+        for cluster in found.clusters:
+            assert alive[cluster.members].all()
+            assert taken[cluster.members].mean() <= 0.1
+            taken[cluster.members] = True
+            assert cluster.status is Status.CONVERGED
+            total += 1
+        values = [c.value for c in found.clusters]
+        assert values == sorted(values, reverse=True)
+        # what was dropped overlaps an accepted one, or was not wanted
+        best = max(found.solutions, key=lambda s: s.value)
+        assert best.value == values[0]
+        for solution in found.solutions:
+            if not any(solution is c for c in found.clusters):
+                shared = taken[solution.members].mean()
+                assert shared > 0.1 or solution.threshold <= run.coherence or len(solution) == 1
+        alive &= ~taken
+    assert run.end in (End.NOT_COHERENT, End.ALL_ASSIGNED, End.NO_SIMILARITY)
+    assert total == run.n_clusters
+    assert run.labels.max() == total - 1
+
+
+def test_fewer_passes_than_clusters_and_the_same_clusters():
+    S = as_similarity(X, "rbf", gamma=0.5)
+    run = multistart(S, 6, shift=5.0, n_starts=24, random_state=0)
+    list(run)
+    peeling = peel(S, 6, shift=5.0)
+    list(peeling)
+    assert run.n_passes <= 3
+    assert run.n_clusters == 6
+    inside = (run.labels >= 0) & (peeling.labels >= 0)
+    assert inside.mean() > 0.5
+    assert adjusted_rand_score(run.labels[inside], peeling.labels[inside]) > 0.95
+
+
+@pytest.mark.parametrize("start", ["vertex", "barycenter"])
+def test_each_solution_is_that_of_its_start(start):
+    A = random_similarity(60, seed=0)
+    found = next(multistart(A, n_starts=5, start=start, algorithm="pairwise", random_state=1))
+    for i, solution in zip(found.starts, found.solutions, strict=True):
+        x = np.full(60, 0.5 / 59) if start == "barycenter" else np.zeros(60)
+        x[i] = 0.5 if start == "barycenter" else 1.0
+        alone = solve(A, algorithm="pairwise", start=x)
+        np.testing.assert_array_equal(alone.members, solution.members)
+        np.testing.assert_allclose(alone.weights, solution.weights, atol=1e-8)
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "cosine", "nearest_neighbors"])
+def test_the_number_of_threads_changes_nothing(affinity):
+    results = [
+        DominantSets(4, affinity=affinity, n_starts=8, n_jobs=jobs, random_state=0).fit(X)
+        for jobs in (1, 2, 4, None)
+    ]
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0].labels_, other.labels_)
+        np.testing.assert_array_equal(results[0].memberships_, other.memberships_)
+        assert other.n_passes_ == results[0].n_passes_
+
+
+def test_the_estimator():
+    model = DominantSets(6, affinity="rbf", n_starts=20, sampling="dpp", random_state=0).fit(X)
+    assert model.n_clusters_ == 6
+    assert model.n_passes_ < 6
+    assert adjusted_rand_score(Y, model.labels_) > 0.9
+    assert DominantSets(3).fit(X).n_passes_ == 3
+    overlapping = DominantSets(6, affinity="rbf", n_starts=30, max_overlap=1.0, random_state=0).fit(X)
+    for k, cluster in enumerate(overlapping.clusters_):
+        mine = overlapping.labels_[cluster.members] == k
+        assert (overlapping.memberships_[cluster.members[mine]] > 0).all()
+    for options, words in (
+        ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
+        ({"n_starts": 4, "sampling": "dp"}, "Did you mean 'dpp'"),
+        ({"n_starts": 4, "max_overlap": 1.5}, "between 0 and 1"),
+        ({"n_starts": 4, "start": 3}, "samples its starts"),
+        ({"n_starts": 4, "algorithm": "replicator"}, "cannot start at a vertex"),
+        ({"n_starts": 4, "algorithm": "exact", "affinity": "path"}, "takes no start"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            DominantSets(**options).fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ["fw", "pairwise", "away", "working-set", "replicator"])
+def test_every_method(algorithm):
+    start = "barycenter" if algorithm == "replicator" else "vertex"
+    S = as_similarity(as_similarity(X, "rbf").toarray())
+    run = multistart(
+        S, 3, shift=1.0, n_starts=4, algorithm=algorithm, start=start, max_iter=2_000, random_state=0
+    )
+    clusters = [cluster for found in run for cluster in found.clusters]
+    assert 1 <= len(clusters) <= 3
+    assert all(cluster.algorithm == algorithm for cluster in clusters)
+
+
+def test_a_path_based_similarity_is_solved_from_its_starts():
+    S = as_similarity(X, "path")
+    run = multistart(S, 3, shift=1.0, n_starts=4, random_state=0)
+    clusters = [cluster for found in run for cluster in found.clusters]
+    assert clusters
+    assert clusters[0].algorithm == "pairwise"
+
+
+def test_it_can_be_stopped_and_interrupted():
+    S = as_similarity(features(3_000, 20), "laplacian")
+    stopped = multistart(
+        S, 50, shift=2.0, n_starts=4, n_jobs=2, random_state=0, callback=lambda p: p.elapsed > 0.3
+    )
+    list(stopped)
+    assert stopped.end is End.STOPPED
+    late = multistart(S, 500, max_time=0.3, **options)
+    list(late)
+    assert late.end is End.TIME_LIMIT
+    began = []
+
+    def interrupt(progress):
+        if not began and progress.elapsed > 0.2:
+            began.append(1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    broken = multistart(S, 500, n_jobs=2, callback=interrupt, **options)
+    list(broken)
+    assert broken.end is End.INTERRUPTED
+
+
+# the batch ---------------------------------------------------------------------------------------------
+
+
+@given(
+    st.sampled_from(["sqeuclidean", "cosine", "linear"]),
+    st.integers(5, 60),
+    st.integers(1, 6),
+    st.integers(0, 10_000),
+    st.floats(0.0, 20.0),
+    st.booleans(),
+)
+def test_a_batch_is_as_many_passes_alone(kind, n, d, seed, times, blocks):
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(n, d)) if kind != "linear" else rng.random((n, d))
+    S = as_similarity(data, kind)
+    problem = Problem(S, (0.1 + times) * S.peak)
+    gone = np.flatnonzero(rng.random(n) < 0.3)
+    problem.remove(gone[: n - 2])
+    dual = Dual(problem)
+    alive = np.flatnonzero(problem.alive)
+    W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
+    with pytest.MonkeyPatch.context() as patch:
+        if blocks:
+            patch.setattr(batch, "BLOCK_VALUES", 12)
+            patch.setattr(batch, "KEPT_VALUES", 0)
+        for guess in (np.full(3, -np.inf), np.array([0.0, 1e3, -1e3])):
+            found = batch.batch_pass(np, batch.rows_of(dual), W, guess)
+            for point, w in zip(batch.points_of(dual, W, found), W, strict=True):
+                alone = Dual(problem).at(w)
+                weights = np.zeros(n)
+                weights[point.members] = point.weights
+                expected = np.zeros(n)
+                expected[alone.members] = alone.weights
+                np.testing.assert_allclose(weights, expected, atol=1e-10)
+                assert point.tau == pytest.approx(alone.tau, rel=1e-9, abs=1e-9)
+                assert point.f == pytest.approx(alone.f, rel=1e-9, abs=1e-9 * S.peak)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_solutions_of_a_batch_are_those_of_single_solves(kind, dtype, monkeypatch):
+    S = as_similarity(features(800, 5).astype(dtype), kind)
+    monkeypatch.setattr(dual_module, "SMALL", 0)
+    monkeypatch.setattr(batch, "SMALL", 0)
+    problem = Problem(S, 20.0 * S.peak)
+    assert batch.applies(problem)
+    run = multistart(S, 3, shift=problem.shift, n_starts=6, random_state=0)
+    found = next(run)
+    for i, solution in zip(found.starts, found.solutions, strict=True):
+        assert solution.status is Status.CONVERGED
+        alone = solve(S, start=int(i), shift=problem.shift)
+        assert solution.value == pytest.approx(alone.value, rel=1e-7)
+        if alone.members.tolist() == solution.members.tolist():
+            np.testing.assert_allclose(alone.weights, solution.weights, atol=1e-7)
+
+
+def test_plain_array_code_runs_in_torch():
+    """What the batch calls exists in torch under the same name."""
+    torch = pytest.importorskip("torch")
+    S = as_similarity(features(300, 4), "sqeuclidean")
+    dual = Dual(Problem(S, 5.0 * S.peak))
+    W = np.array([dual.image(np.array([i]), np.ones(1)) for i in (0, 7, 99)])
+    rows = batch.rows_of(dual)
+    theirs = batch.Rows(
+        *(None if part is None else torch.tensor(np.array(part)) for part in rows[:-1]), factor=rows.factor
+    )
+    guess = np.full(3, -np.inf)
+    one = batch.batch_pass(np, rows, W, guess)
+    other = batch.batch_pass(torch, theirs, torch.tensor(W), torch.tensor(guess))
+    np.testing.assert_allclose(other.tau.numpy(), one.tau, rtol=1e-12)
+    np.testing.assert_array_equal(other.objects.numpy(), one.objects)
+    np.testing.assert_allclose(other.weights.numpy(), one.weights, atol=1e-13)
+
+
+# sampling ----------------------------------------------------------------------------------------------
+
+
+def kernel(rows):
+    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    return np.exp(-squares / np.median(squares[np.triu_indices(len(rows), 1)]))
+
+
+@pytest.mark.parametrize("form", ["eigenvectors", "nystroem"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_k_dpp_has_the_right_probabilities(form, k, monkeypatch):
+    """All subsets of seven objects: drawn as often as det L_Y says. With every object a landmark the Nyström
+    kernel is the kernel itself."""
+    if form == "nystroem":
+        monkeypatch.setattr(sampling, "EXACT_LIMIT", 0)
+    rows = np.random.default_rng(5).normal(size=(7, 2))
+    L = kernel(rows)
+    subsets = list(combinations(range(7), k))
+    dets = np.array([np.linalg.det(L[np.ix_(s, s)]) for s in subsets])
+    random_state = np.random.RandomState(0)
+    draws = 4_000
+    counts = dict.fromkeys(subsets, 0)
+    for _ in range(draws):
+        counts[tuple(sorted(sampling.k_dpp(rows, k, random_state).tolist()))] += 1
+    _, p = chisquare(list(counts.values()), draws * dets / dets.sum())
+    assert p > 1e-3
+
+
+def test_elementary_polynomials_in_log_space():
+    values = np.array([0.5, 2.0, 3.0, 0.1])
+    table = sampling.log_elementary(np.log(values), 3)
+    for degree in range(4):
+        for m in range(degree, 5):
+            expected = sum(np.prod(c) for c in combinations(values[:m], degree)) if degree else 1.0
+            assert np.exp(table[degree, m]) == pytest.approx(expected)
+    tiny = sampling.log_elementary(np.full(500, np.log(1e-8)), 100)  # a product of 1e-800
+    assert np.isfinite(tiny[100, 500])
+
+
+def test_a_dpp_spreads_its_starts():
+    """Of 10 blobs, ten DPP starts hit more than ten uniform ones do."""
+    rows, y = make_blobs(600, centers=10, n_features=2, cluster_std=0.3, random_state=0)
+    S = as_similarity(rows, "rbf")
+    hits = {}
+    for how in ("uniform", "dpp"):
+        random_state = np.random.RandomState(0)
+        hits[how] = np.mean(
+            [
+                np.unique(y[sampling.sample_starts(S, np.arange(600), 10, how, random_state)]).size
+                for _ in range(40)
+            ]
+        )
+    assert hits["dpp"] > hits["uniform"] + 0.5
+
+
+@pytest.mark.parametrize("make", [lambda A: A, sp.csr_array])
+def test_objects_without_features_are_described_by_their_similarities(make):
+    A = as_similarity(X, "rbf").toarray()
+    chosen = sampling.sample_starts(
+        as_similarity(make(A)), np.arange(50, 400), 6, "dpp", np.random.RandomState(0)
+    )
+    assert np.unique(chosen).size == 6
+    assert chosen.min() >= 50
+
+
+def test_more_starts_than_the_rank_are_filled_up_with_a_warning():
+    rows = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 5.0]]), 20, axis=0)
+    S = as_similarity(rows, "rbf")
+    with pytest.warns(UserWarning, match="only 3 of 5 starts"):
+        chosen = sampling.sample_starts(S, np.arange(60), 5, "dpp", np.random.RandomState(0))
+    assert np.unique(chosen).size == 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sampling.sample_starts(S, np.arange(4), 9, "dpp", np.random.RandomState(0)).size == 4
+
+
+def test_many_objects_need_no_large_matrix():
+    rows = np.random.default_rng(0).normal(size=(20_000, 3))
+    chosen = sampling.k_dpp(rows, 12, np.random.RandomState(0))
+    assert np.unique(chosen).size == 12
