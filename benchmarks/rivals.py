@@ -269,6 +269,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     names = [name for name in DATA if any(r["data"] == name and "ari" in r for r in rows)]
     figure, axes = plt.subplots(2, 4, figsize=(13, 6.6), layout="constrained", sharey=True)
@@ -283,6 +284,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
                     color=colors[number % 20], label=method,
                 )  # fmt: skip
         panel.set(xscale="log", title=name, xlabel="seconds", ylim=(-0.05, 1.05))
+        panel.xaxis.set_minor_formatter(NullFormatter())
         panel.grid(alpha=0.3)
     for panel in axes[:, 0]:
         panel.set_ylabel("ARI, all objects")

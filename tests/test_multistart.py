@@ -285,7 +285,7 @@ def test_a_dpp_spreads_its_starts():
         random_state = np.random.RandomState(0)
         hits[how] = np.mean(
             [
-                np.unique(y[sampling.sample_starts(S, np.arange(600), 10, how, random_state)]).size
+                np.unique(y[sampling.sample_starts(S, np.arange(200), 10, how, random_state)]).size
                 for _ in range(40)
             ]
         )
