@@ -126,7 +126,7 @@ class MultiStart(Extraction, Iterator[Pass]):
             for solution in work:
                 found.append(solution)
         except KeyboardInterrupt:  # what has been reached counts; the others end at their next look
-            guarded.cancelled = True
+            guarded.halt = Status.INTERRUPTED
             self.end = End.INTERRUPTED
         return found
 
@@ -157,18 +157,15 @@ class _Guarded(Monitor):
         super().__init__(None, None)
         self._monitor = monitor
         self._lock = threading.Lock()
-        self.cancelled = False
+        self.halt: Status | None = None
         self.deadline, self.began = monitor.deadline, monitor.began
         self.callback = monitor.callback
 
     def look_up(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
-        if self.cancelled:
-            return Status.INTERRUPTED
         with self._lock:
-            status = self._monitor.look_up(n_iter, value, gap, support_size)
-        if status is Status.STOPPED:
-            self.cancelled = True
-        return status
+            if self.halt is None:
+                self.halt = self._monitor.look_up(n_iter, value, gap, support_size)
+            return self.halt
 
 
 def multistart(
