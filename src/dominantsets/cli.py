@@ -37,6 +37,7 @@ Affinity = Literal[
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
 Assign = Literal["average"]
+Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -120,6 +121,56 @@ def demo(
         f"\nPictures and [bold]{out / 'demo.html'}[/bold] are written; {seconds:.0f} s in all.",
         highlight=False,
     )
+
+
+@app.command()
+def reproduce(
+    study: Annotated[Which, typer.Argument(help="Which of the paper's studies.")] = "all",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version of everything, about two minutes.")
+    ] = False,
+    literal: Annotated[
+        bool, typer.Option("--literal", help="Newsgroups with the shift that the text states (cosine + 16).")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results; a stopped run resumes there.")] = Path(
+        "reproduction"
+    ),
+) -> None:
+    """Run the paper's studies and set our figures beside the paper's: tables, pictures, CSV and a page.
+
+    Example: dominantsets reproduce synthetic --quick --out reproduction
+    """
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from dominantsets.experiments import STUDIES
+        from dominantsets.experiments.pages import reproduce_studies
+    except ModuleNotFoundError as error:
+        raise _fail(str(error)) from error
+    names: list[str] = list(STUDIES) if study == "all" else [study]
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            tasks = {name: bar.add_task(name, total=None) for name in names}
+
+            def tell(name: str, done: int, total: int) -> None:
+                bar.update(tasks[name], completed=done, total=total)
+
+            left_out = reproduce_studies(names, out, quick=quick, literal=literal, tell=tell)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"dominantsets: stopped; what is done is kept in {out}, run it again to go on.\n")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ValueError, RuntimeError, OSError) as error:
+        raise _fail(str(error)) from error
+    for name, reason in left_out.items():
+        sys.stderr.write(f"dominantsets: {name} is left out: {reason}\n")
+    typer.echo(f"{out / 'report.html'} is written.")
+    if left_out:
+        raise typer.Exit(PARTIAL)
 
 
 @app.command(name="cluster")
