@@ -9,6 +9,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -144,6 +145,11 @@ def test_pipes(iris):
         (["nan.csv"], "NaN"),
         (["a.csv", "-o", "none/labels.csv"], "cannot be written"),
         (["a.csv", "--affinity", "linear"], "similarities must not be negative"),
+        (["a.csv", "-o", "a.csv"], "a.csv: is the input"),
+        (["a.csv", "-o", "labels.xlsx"], "the ending must be .csv or .tsv"),
+        (["a.csv", "-o", "l.csv", "--report", "none/r.html"], "cannot be written"),
+        (["a.csv", "-o", "l.csv", "--plot", "p.jpeg2"], "the ending must be .png"),
+        (["."], "this is a directory"),
     ],
 )
 def test_mistakes_get_one_sentence_and_exit_code_2(tmp_path, monkeypatch, arguments, words):
@@ -225,6 +231,25 @@ def test_segment(tmp_path):
     assert result.exit_code == 2
     assert "not a picture" in result.stderr
     assert not (tmp_path / "x.png").exists()
+
+
+def test_ctrl_c_while_segmenting(tmp_path):
+    """Whenever it comes: one sentence or nothing, no traceback, no file."""
+    from skimage.data import astronaut
+    from skimage.io import imsave
+
+    imsave(tmp_path / "a.png", astronaut())
+    for delay in (3.0, 3.6):
+        command = [sys.executable, "-m", "dominantsets", "segment", str(tmp_path / "a.png"), "-k", "4"]
+        command += ["-o", str(tmp_path / "s.npy")]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), error
+        assert "Traceback" not in error
+        assert (process.returncode == 0) == (tmp_path / "s.npy").exists()
+        (tmp_path / "s.npy").unlink(missing_ok=True)
 
 
 def test_info_says_what_a_bug_report_needs():

@@ -138,7 +138,7 @@ class Trap:
         ("a.csv", b"a,b\n1,2\n3\n", "line 3 has 1 columns, the first one 2"),
         ("a.csv", b"1,2\n3,4,5\n", "line 2 has 3 columns"),
         ("a.csv", b"a,b\n1,2\n3,x\n", "line 3, column 'b' holds 'x', which is not a number"),
-        ("a.csv", b"a,b\n1,\n", "line 2, column 'b' holds nothing"),
+        ("a.csv", b"a,b\n1,\n", "line 2, column 'b' is empty"),
         ("a.csv", b"a,b\n1,2\n\xff\xfe,3\n", "line 3 is not UTF-8"),
         ("a.csv", b"\x89PNG\0\0", "not a text file"),
         ("a.csv", b",".join([b"1"] * 1_000_000), "1,000,000 columns; are the objects its columns"),

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, solve
+from dominantsets._interrupts import Held
 
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9}
 
@@ -123,3 +125,21 @@ def test_nothing_is_lost_when_the_callback_raises():
 
     with warnings.catch_warnings(), pytest.raises(ZeroDivisionError, match="mine"):
         solve(random_similarity(300, seed=0), callback=broken, **ENDLESS)
+
+
+def test_ctrl_c_is_held_until_it_is_looked_for():
+    with Held() as hold:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)  # it has come, and nothing is raised
+        with pytest.raises(KeyboardInterrupt):
+            hold.check()
+        hold.check()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def leave():
+        with Held():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()

@@ -17,7 +17,10 @@ def main() -> None:
             'install it with: pip install "dominantsets[cli]"\n'
         )
         sys.exit(2)
-    cli.app()
+    try:
+        cli.app()
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

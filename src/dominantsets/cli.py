@@ -28,6 +28,7 @@ app = typer.Typer(
     "(partial results are written). Tab completion: dominantsets --install-completion.",
 )
 PARTIAL, INTERRUPTED = 3, 130
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 
 # spelled out for the type checker and the help page; a test holds them against the library's own lists
 Format = Literal["csv", "tsv", "parquet", "npy", "npz", "mtx", "edges", "graphml"]
@@ -97,12 +98,13 @@ def demo(
             console.print(f"\n[bold]{story.title}[/bold]\n{story.text}", highlight=False)
             if story.rows:
                 table = RichTable()
-                for place, name in enumerate(HEAD):
+                width = len(HEAD) - (not any(row[-1] for row in story.rows))  # a column of nothing goes
+                for place, name in enumerate(HEAD[:width]):
                     table.add_column(name, justify="right" if place else "left", no_wrap=True)
                 for row in story.rows:
-                    table.add_row(*row)
+                    table.add_row(*row[:width])
                 console.print(table)
-                page.table(HEAD, story.rows)
+                page.table(HEAD[:width], [row[:width] for row in story.rows])
             if story.note:
                 page.text(story.note, "note")
             for name, figure, caption in story.pictures:
@@ -112,6 +114,7 @@ def demo(
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
         files.write_text(out / "demo.html", page.html())
+        sys.stderr.write(f"dominantsets: interrupted; {out / 'demo.html'} is partial.\n")
         raise typer.Exit(INTERRUPTED) from None
     except files.FileError as error:
         raise _fail(str(error)) from error
@@ -244,6 +247,12 @@ def cluster_command(
     try:
         if similarity and distance:
             raise files.FileError("--similarity and --distance exclude each other.")
+        inputs = () if file == "-" else (file,)
+        if output != "-":
+            files.check_writable(output, (".csv", ".tsv", ".tab", ".parquet"), inputs)
+        for path, endings in ((summary, (".json",)), (plot, PICTURES), (report, (".html", ".htm"))):
+            if path is not None:
+                files.check_writable(path, endings, inputs)
         table = files.read(
             file,
             format=format,
@@ -316,6 +325,7 @@ def segment_command(
         raise _fail(str(error)) from error
     try:
         files.check_readable(image)
+        files.check_writable(output, (".npy", *PICTURES), (str(image),))
         try:
             pixels = imread(image)
         except Exception as error:  # the imaging libraries raise many kinds
@@ -330,8 +340,13 @@ def segment_command(
                 SegmentationDisplay.from_segmentation(found, pixels).figure_.savefig(draft, dpi=130)
     except (ValueError, MemoryError, OSError) as error:
         raise _fail(str(error)) from error
+    except KeyboardInterrupt:
+        sys.stderr.write("dominantsets: interrupted; nothing is written.\n")
+        raise typer.Exit(INTERRUPTED) from None
     sizes = np.bincount(found.labels.ravel()) / found.labels.size
     typer.echo(f"{len(found.clusters)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
+    if len(found.clusters) < n_segments:
+        typer.echo(f"fewer than {n_segments}: the rest of the picture falls to those found", err=True)
 
 
 def shift_of(text: str) -> float | str:

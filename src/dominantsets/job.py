@@ -149,7 +149,8 @@ class Result:
     def line(self) -> str:
         """What came out, in one line."""
         model = self.model
-        line = f"{model.n_clusters_} clusters, {model.assignment_rate_:.0%} of {model.labels_.size:,} objects"
+        noun = "cluster" if model.n_clusters_ == 1 else "clusters"
+        line = f"{model.n_clusters_} {noun}, {model.assignment_rate_:.0%} of {model.labels_.size:,} objects"
         if model.clusters_:
             line += f", largest relative gap {max(c.relative_gap for c in model.clusters_):.0e}"
         scores = self.scores()

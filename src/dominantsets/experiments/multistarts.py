@@ -29,6 +29,8 @@ from dominantsets.similarity import as_similarity
 N, K, SHIFT, STARTS, STEPS = 1_000, 4, 15.0, 4, 1_000
 MEANS = np.array([(0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0)])  # fixed in the paper, not stated
 SHARES = (0.1, 0.2, 0.3, 0.4)
+SHIFTS = (15.0, 30.0, 100.0, 300.0)  # for the paper's two example data sets
+CAPTIONS = {0.0: (0.94, 1.0), 0.4: (0.74, 1.0)}  # assignment rate and ARI under the paper's pictures of them
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
@@ -45,11 +47,14 @@ def points(p: float, seed: int) -> tuple[Any, Any]:
 
 def cells(quick: bool, literal: bool) -> list[Row]:
     levels, repeats = ((0.0, 0.4), 1) if quick else (LEVELS, 10)
-    return [
-        {"p": p, "sampling": how, "repeat": repeat}
+    main = [
+        {"p": p, "sampling": how, "repeat": repeat, "shift": SHIFT}
         for p in levels
         for how in ("uniform", "dpp")
         for repeat in range(repeats)
+    ]
+    return main + [
+        {"p": p, "sampling": "none", "repeat": 0, "shift": shift} for p in CAPTIONS for shift in SHIFTS
     ]
 
 
@@ -57,6 +62,10 @@ def work(cell: Row) -> list[Row]:
     X, y = points(cell["p"], 0)
     S, rows = as_similarity(X, "euclidean", offset="exact"), []
     S = as_similarity(S.toarray())
+    if cell["sampling"] == "none":
+        peeling = peel(S, K, shift=cell["shift"], algorithm="fw", tol=EPSILON, max_iter=STEPS, cutoff=CUTOFF)
+        list(peeling)
+        return [{**cell, "method": "FW", **_scores(y, peeling.labels), "passes": K}]
     for method, how in METHODS.items():
         run = multistart(
             S, K, n_starts=STARTS, sampling=cell["sampling"], shift=SHIFT, algorithm=how["algorithm"],
@@ -64,12 +73,14 @@ def work(cell: Row) -> list[Row]:
         )  # fmt: skip
         for _ in run:
             pass
-        clean = y < K  # noise has no class of its own in the paper's scores
-        labels = np.where(clean, run.labels, -1)
-        found = {**scores(y, labels), "passes": run.n_passes}
-        found["ar"] = float((run.labels >= 0).mean())
-        rows.append({**cell, "method": method, **found})
+        rows.append({**cell, "method": method, **_scores(y, run.labels), "passes": run.n_passes})
     return rows
+
+
+def _scores(y: Any, labels: Any) -> Row:
+    """ARI and V-measure over the assigned objects of the Gaussians: noise has no class."""
+    found = scores(y, np.where(y < K, labels, -1))
+    return {**found, "ar": float((labels >= 0).mean())}
 
 
 def tell(rows: list[Row], page: Report, out: Path) -> None:
@@ -79,6 +90,7 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
         "assigned objects of the Gaussians, and the passes that four clusters took. The means of the "
         "Gaussians are not stated in the paper."
     )
+    examples, rows = pick(rows, sampling="none"), [row for row in rows if row["sampling"] != "none"]
     levels = sorted({row["p"] for row in rows})
     picture, axes = figure(2, 4, (3.2, 2.8))
     for place, how in enumerate(("uniform", "dpp")):
@@ -116,6 +128,18 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
         "multistart_data",
         "The two example data sets of the paper's figure, and FW's clusters.",
     )
+    table = []
+    for p, (rate, ari) in CAPTIONS.items():
+        for shift in SHIFTS:
+            for row in pick(examples, p=p, shift=shift):
+                ours = [f"{row['ar']:.2f}", f"{rate:.2f}", f"{row['ari']:.2f}", f"{ari:.2f}"]
+                table.append([f"p = {p:g}, shift {shift:g}", *ours])
+    page.table(["FW on the two examples", "AR", "paper", "ARI", "paper"], table).text(
+        "The rates under the paper's pictures come out at a shift of about 300, not at the 15 that it "
+        "states: with shift 15 a cluster of a thousand objects keeps its middle only. The study above uses "
+        "15.",
+        "note",
+    )
     passes = {m: mean_of(pick(rows, method=m), "passes") for m in METHODS if m != "RD"}
     verdict(
         page,
@@ -126,8 +150,9 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
     aris = {m: mean_of(pick(rows, method=m), "ari") for m in METHODS if m != "RD"}
     verdict(
         page,
-        "no significant difference between FW, PFW and AFW; AFW-B slightly worse",
-        max(aris.values()) - min(v for m, v in aris.items() if not m.endswith("-B")) < 0.05,
+        "no significant difference between FW, PFW and AFW (here: from V starts)",
+        max(aris[m] for m in ("FW", "PFW-V", "AFW-V")) - min(aris[m] for m in ("FW", "PFW-V", "AFW-V"))
+        < 0.05,
         "mean ARI: " + ", ".join(f"{m} {v:.2f}" for m, v in aris.items()),
     )
 

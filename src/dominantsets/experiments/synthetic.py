@@ -108,14 +108,13 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
         + "; ".join(f"t = {t}, δ = {d:g}: {best[t, d]:.2f} against {rd[t, d]:.2f}" for t, d in SETTINGS),
     )
     spread = {
-        m: np.ptp([mean_of(pick(inner, t=t, delta=d, method=m), "ar") for t, d in SETTINGS]) for m in METHODS
+        m: np.ptp([mean_of(pick(inner, t=t, delta=d, method=m), "ari") for t, d in SETTINGS]) for m in METHODS
     }
     verdict(
         page,
         "RD is more sensitive to t and δ than the Frank-Wolfe variants",
         spread["RD"] > max(spread[m] for m in ("FW", "PFW-V", "AFW-V")),
-        "range of the assignment rate over the settings: "
-        + ", ".join(f"{m} {v:.2f}" for m, v in spread.items()),
+        "range of the ARI over the settings: " + ", ".join(f"{m} {v:.2f}" for m, v in spread.items()),
     )
 
 

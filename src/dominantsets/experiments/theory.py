@@ -39,12 +39,12 @@ def work(cell: Row) -> list[Row]:
     smallest = np.minimum.accumulate(2.0 * np.maximum(trace.gap, 0.0))  # the gap of the theory is 2 (r_i - f)
     a_max, a_min = float(A.max()) + SHIFT, SHIFT  # off the diagonal, the shift included
     rows = []
-    for t in sorted({round(1.15**k) for k in range(200) if 1.15**k <= len(trace)}):
+    for t in sorted({round(1.15**k) for k in range(200) if 1.15**k <= len(trace) - 1}):
         log_bound = math.nan
         if how["algorithm"] != "replicator":
             log_bound = log_gap_bound(
                 how["algorithm"], a_max=a_max, a_min=a_min, t=t,
-                gain=float(trace.value[t - 1] - trace.value[0]),
+                gain=float(trace.value[t] - trace.value[0]),
                 support0=n if how["start"] == "barycenter" else 1, n=n,
             )  # fmt: skip
         rows.append({**cell, "t": t, "gap": float(smallest[t - 1]), "log_bound": log_bound, **counts})

@@ -6,13 +6,14 @@ classes where the file has them. A writer writes beside the file and renames: no
 
 from dominantsets.files._common import FileError, Table
 from dominantsets.files.reading import FORMATS, check_readable, read
-from dominantsets.files.writing import replacing, write_labels, write_text
+from dominantsets.files.writing import check_writable, replacing, write_labels, write_text
 
 __all__ = [
     "FORMATS",
     "FileError",
     "Table",
     "check_readable",
+    "check_writable",
     "read",
     "replacing",
     "write_labels",

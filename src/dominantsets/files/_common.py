@@ -56,4 +56,7 @@ def is_number(cell: str) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "pickle" in line.lower():
+        return "it holds Python objects, which are never loaded, or something else"
+    return line if len(line) <= 120 else line[:117] + "..."

@@ -55,14 +55,14 @@ def read(
         What the file holds.
     """
     name = "standard input" if path == "-" else path
+    if path != "-":
+        check_readable(Path(path))
     kind = _format(path, format)
     if (label_column or id_column) and kind not in ("csv", "tsv", "parquet"):
         raise FileError(
             f"{name}: a {kind} file has no named columns; leave --label-column and --id-column out."
         )
     try:
-        if path != "-":
-            check_readable(Path(path))
         source: Any = io.BytesIO(sys.stdin.buffer.read()) if path == "-" else path
         if kind in ("csv", "tsv"):
             return tables.read_text(source, "," if kind == "csv" else "\t", label_column, id_column)
@@ -91,8 +91,8 @@ def _format(path: str, format: str | None) -> str:
 
 def check_readable(path: Path) -> None:
     if not path.exists():
-        raise FileError("there is no such file.")
+        raise FileError(f"{path}: there is no such file.")
     if path.is_dir():
-        raise FileError("this is a directory, not a file.")
+        raise FileError(f"{path}: this is a directory, not a file.")
     if path.stat().st_size == 0 and path.is_file():
-        raise FileError("the file is empty (0 bytes).")
+        raise FileError(f"{path}: the file is empty (0 bytes).")

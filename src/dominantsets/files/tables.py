@@ -74,7 +74,11 @@ def _numbers(
         cells = _cells(lines[k], delimiter)
         for f in features:
             if not is_number(cells[f]):
-                shown = repr(cells[f][:30]) if cells[f] else "nothing"
+                if not cells[f]:
+                    raise FileError(
+                        f"line {k + 1}, column {names[f]!r} is empty; fill it in, or leave the line out."
+                    )
+                shown = repr(cells[f][:30])
                 raise FileError(
                     f"line {k + 1}, column {names[f]!r} holds {shown}, which is not a number; name a column "
                     "of classes with --label-column and one of names with --id-column."

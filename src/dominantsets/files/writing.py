@@ -38,6 +38,19 @@ def replacing(path: str | Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+def check_writable(path: str | Path, endings: tuple[str, ...], inputs: tuple[str, ...] = ()) -> None:
+    """Refuse an output before any work: its folder, its ending, or that it is one of the inputs."""
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        raise FileError(f"{path}: the ending must be {' or '.join(endings)}.")
+    if path.is_dir():
+        raise FileError(f"{path}: this is a directory, not a file to write.")
+    if not path.parent.is_dir():
+        raise FileError(f"{path}: cannot be written (there is no folder {path.parent}).")
+    if any(Path(other).exists() and path.exists() and path.samefile(other) for other in inputs):
+        raise FileError(f"{path}: is the input; write to another file.")
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file whole or not at all."""
     with replacing(path) as draft:

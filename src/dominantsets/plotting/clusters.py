@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets.plotting._style import NOISE, Rectangle, axes_or_new, color_of
+from dominantsets.plotting._style import NOISE, PALETTE, Rectangle, axes_or_new, color_of
 
 MANY = 20_000  # points from which they are drawn as one image
 LARGEST_MATRIX = 2_000  # objects of a similarity matrix that are drawn; of more, an even sample
@@ -76,8 +76,10 @@ class ClusterDisplay:
         points = PCA(2, random_state=0).fit_transform(X) if X.shape[1] > 2 else X
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], np.zeros(len(points))])
-        display = cls(points, estimator.labels_, estimator.memberships_, estimator.exemplars_)
-        return display.plot(ax=ax)
+        display = cls(points, estimator.labels_, estimator.memberships_, estimator.exemplars_).plot(ax=ax)
+        if X.shape[1] > 2:
+            display.ax_.set(xlabel="first principal component", ylabel="second principal component")
+        return display
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw, on ``ax`` or on a new figure.
@@ -118,6 +120,8 @@ class ClusterDisplay:
         )
         ax.set_xticks([])
         ax.set_yticks([])
+        if self.exemplars.size <= len(PALETTE):
+            ax.legend(fontsize=7, markerscale=1.2, framealpha=0.7)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

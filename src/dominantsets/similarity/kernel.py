@@ -175,7 +175,8 @@ class Euclidean(Kernel):
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         out: Floats = cdist(P, Q)
-        return np.subtract(self._M, out, out=out)
+        np.subtract(self._M, out, out=out)
+        return np.maximum(out, 0.0, out=out)  # rounding, for the farthest pair under offset="exact"
 
 
 class Custom(Kernel):

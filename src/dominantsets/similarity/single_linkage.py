@@ -13,13 +13,15 @@ from sklearn.neighbors import KDTree, NearestNeighbors
 
 from dominantsets import _spanning, _tree
 from dominantsets._checks import warn
-from dominantsets.similarity.base import Floats, Ints
+from dominantsets._interrupts import Held
+from dominantsets.similarity.base import Floats, Ints, spans
 
 SCIPY_LIMIT = 500  # objects up to which SciPy's linkage (n² / 2 distances) is used
 KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all pairs
 KD_DIMENSIONS_LARGE = 10  # and up to which it is for many objects
 PRIM_LIMIT = 20_000  # objects up to which all pairs are visited where it is not
 NEIGHBORS = 15  # of the approximate tree above that
+PORTION = 2_000  # objects whose neighbours are sought between two looks at Ctrl-C
 
 Edges = tuple[Ints, Ints, Floats]
 
@@ -75,6 +77,11 @@ class SingleLinkage:
 
 def tree_of_features(X: Any) -> SingleLinkage:
     """Euclidean single linkage of feature rows; equal rows are merged first, at height 0."""
+    with Held() as hold:
+        return _tree_of_features(X, hold)
+
+
+def _tree_of_features(X: Any, hold: Held) -> SingleLinkage:
     points, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     n, m = len(inverse), len(points)
@@ -84,11 +91,11 @@ def tree_of_features(X: Any) -> SingleLinkage:
     elif m <= SCIPY_LIMIT:
         edges = _edges_of_linkage(linkage(points, method="single"), m)
     elif points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
-        edges = boruvka(points)
+        edges = boruvka(points, hold)
     elif m <= PRIM_LIMIT:
         edges = _spanning.prim_features(points)
     else:
-        edges, approximate = _nearest_neighbor_edges(points), True
+        edges, approximate = _nearest_neighbor_edges(points, hold), True
         warn(
             f"{m:,} objects of {points.shape[1]} features: the single-linkage tree is approximate, made "
             f"from {NEIGHBORS} nearest neighbours; it is exact up to {PRIM_LIMIT:,} objects or "
@@ -117,7 +124,7 @@ def tree_of_graph(G: Any) -> SingleLinkage:
     return SingleLinkage.from_edges(G.shape[0], edges)
 
 
-def boruvka(points: Floats) -> Edges:
+def boruvka(points: Floats, hold: Held | None = None) -> Edges:
     """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
     _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
     order = np.ascontiguousarray(order, dtype=np.int64)
@@ -129,6 +136,8 @@ def boruvka(points: Floats) -> Edges:
     found: list[Edges] = []
     n_components = n
     while n_components > 1:
+        if hold is not None:
+            hold.check()
         i, j, squares = _spanning.join_nearest(points, order, first, last, low, high, owner)
         chosen = np.flatnonzero(i >= 0)
         chosen = chosen[np.argsort(squares[chosen], kind="stable")]
@@ -167,11 +176,15 @@ def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
     )
 
 
-def _nearest_neighbor_edges(points: Floats) -> Edges:
+def _nearest_neighbor_edges(points: Floats, hold: Held) -> Edges:
     """A spanning tree over near neighbours; what they leave apart is joined by near pairs."""
     n = len(points)
-    search = NearestNeighbors(n_neighbors=NEIGHBORS).fit(points)
-    distances, neighbors = search.kneighbors()
+    search = NearestNeighbors(n_neighbors=NEIGHBORS + 1).fit(points)  # points are distinct: itself is first
+    distances, neighbors = np.empty((n, NEIGHBORS)), np.empty((n, NEIGHBORS), dtype=np.int64)
+    for part in spans(n, 1, PORTION):
+        hold.check()
+        near, who = search.kneighbors(points[part])
+        distances[part], neighbors[part] = near[:, 1:], who[:, 1:]
     rows = np.repeat(np.arange(n), NEIGHBORS)
     graph = sp.csr_array((distances.ravel(), (rows, neighbors.ravel())), shape=(n, n))
     count, label = connected_components(graph, directed=False)

@@ -58,8 +58,8 @@ class _Pass:
 def _require_path(similarity: Similarity) -> Path:
     if not isinstance(similarity, Path):
         raise ValueError(
-            f"algorithm='exact' needs a path-based similarity (affinity='path'), got a "
-            f"{type(similarity).__name__} similarity, which has no single-linkage tree."
+            "algorithm='exact' needs a path-based similarity, which has a single-linkage tree; pass "
+            "affinity='path', or leave algorithm at 'auto'."
         )
     return similarity
 

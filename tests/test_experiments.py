@@ -1,0 +1,137 @@
+"""The paper's studies."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dominantsets import as_similarity, experiments, solve
+from dominantsets.cli import Which, app
+from dominantsets.experiments import STUDIES, StudyError, _common, newsgroups, run_study
+from dominantsets.experiments.paper import NEWSGROUPS
+from dominantsets.experiments.synthetic import similarity
+
+mpl.use("Agg")
+SIZES = {1: 1785, 2: 1834, 3: 1942, 4: 1971}
+
+
+def test_the_papers_rates_are_shares_of_its_documents():
+    """Transcribed right: every assignment rate is a whole number of documents, to the digits given."""
+    assert len(NEWSGROUPS) == 4 * 6 * 3
+    for (k, _, _), row in NEWSGROUPS.items():
+        assert abs(row[1] - round(row[1] * SIZES[k]) / SIZES[k]) <= 5.1e-5
+        assert all(0 <= value <= 1 for value in row[1:])
+
+
+def test_every_study_has_a_name_on_the_command_line():
+    from typing import get_args
+
+    assert set(get_args(Which)) == {"all", *STUDIES}
+    for study in STUDIES.values():
+        assert len(study.cells(False, False)) >= len(study.cells(True, False)) > 0
+
+
+def test_all_of_it_quickly_and_again(tmp_path, monkeypatch):
+    """A whole quick run: a page with every study; a second one has nothing left to do."""
+    known = "DOMINANTSETS_DATA" in os.environ
+    if not known:
+        monkeypatch.setattr(newsgroups, "fetch_20newsgroups", _no_network)
+    arguments = ["reproduce", "all", "--quick", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == (0 if known else 3), result.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for study in STUDIES.values():
+        assert study.title in page
+    assert page.count("data:image/png") >= (6 if known else 5)
+    assert "Holds: about two passes" in page
+    assert "Holds: the gap stays below the bounds" in page
+    for name in ("synthetic", "image", "multistart", "theory"):
+        assert (tmp_path / f"{name}.csv").exists()
+        assert (tmp_path / f"{name}.png").exists()
+
+    def refuse(cell):
+        raise AssertionError(f"{cell} was done before")
+
+    for name, study in STUDIES.items():
+        monkeypatch.setitem(experiments.STUDIES, name, replace(study, work=refuse))
+    assert CliRunner().invoke(app, arguments).exit_code == (0 if known else 3)
+    other = CliRunner().invoke(app, ["reproduce", "theory", "--out", str(tmp_path)])
+    assert other.exit_code == 2
+    assert "other settings" in other.stderr
+    assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["quick"] is True
+
+
+def _no_network(*args, **options):
+    raise OSError("there is no network")
+
+
+def test_without_newsgroups_the_others_go_on(tmp_path, monkeypatch):
+    newsgroups.documents.cache_clear()
+    monkeypatch.setattr(newsgroups, "fetch_20newsgroups", _no_network)
+    with pytest.raises(StudyError, match="could not be downloaded \\(there is no network"):
+        list(run_study(STUDIES["newsgroups"], tmp_path, quick=True))
+    result = CliRunner().invoke(app, ["reproduce", "newsgroups", "--quick", "--out", str(tmp_path)])
+    assert result.exit_code == 3
+    assert "newsgroups is left out" in result.stderr
+    assert "could not be downloaded" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    newsgroups.documents.cache_clear()
+
+
+def test_a_stopped_run_resumes(tmp_path):
+    study, done = STUDIES["theory"], []
+
+    def stop_at_three(cell):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(cell)
+        return study.work(cell)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run_study(replace(study, work=stop_at_three), tmp_path, quick=True))
+    rows = _common.Store(tmp_path / "theory.csv").rows
+    assert {row["method"] for row in rows} == set(list(_common.METHODS)[:3])
+
+    def the_rest(cell):
+        assert cell not in done
+        return study.work(cell)
+
+    list(run_study(replace(study, work=the_rest), tmp_path, quick=True))
+    again = _common.Store(tmp_path / "theory.csv").rows
+    assert again[: len(rows)] == rows
+    assert {row["method"] for row in again} == set(_common.METHODS)
+
+
+@pytest.mark.skipif(
+    "DOMINANTSETS_DATA" not in os.environ, reason="set DOMINANTSETS_DATA to the folder of real data"
+)
+def test_newsgroups_come_close_to_the_papers_tables():
+    """One SVD seed, t = 1000: within 0.1 of the paper, root mean square; farther taken literally."""
+    cell = {"set": 2, "seed": 0, "quick": 1}
+    away = {}
+    for shift in (newsgroups.SHIFT, newsgroups.LITERAL):
+        rows = newsgroups.work({**cell, "shift": shift})
+        assert {row["n"] for row in rows} == {SIZES[2]}
+        differences = [
+            row[column] - NEWSGROUPS[2, row["method"], row["t"]][place]
+            for row in rows
+            if row["method"] in _common.METHODS and row["t"] == 1_000
+            for column, place in newsgroups.COLUMNS
+        ]
+        away[shift] = float(np.sqrt(np.mean(np.square(differences))))
+    assert away[newsgroups.SHIFT] < 0.1
+    assert away[newsgroups.LITERAL] > away[newsgroups.SHIFT]
+
+
+def test_the_residue_is_the_only_difference_of_the_switch():
+    """Far from a drop both forms of away-steps are the same."""
+    A, _ = similarity(0.2, 0)
+    labels, clusters = newsgroups.away_with_residue(A + 5.0, 3)
+    ours = solve(as_similarity(A), shift=5.0, algorithm="away", start="barycenter", tol=0.0, max_iter=3)
+    assert set(ours.members.tolist()) <= set(clusters[0].members.tolist())
+    assert labels.min() == 0
