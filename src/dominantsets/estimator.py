@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
+from dominantsets.checkpoint import Checkpoint, signature
 from dominantsets.multistart import MultiStart, Pass, check_multistart
-from dominantsets.peeling import End, Peeling, check_peeling
+from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
@@ -92,6 +93,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None, default=None
         Used for the sampling, and where row sums of a kernel are estimated from a sample (above 20,000
         objects).
+    checkpoint : str, optional
+        A file in which clusters are kept after each of them (each pass of multi-start). A new fit of the same
+        data with the same parameters goes on from there; one that belongs to others is refused. It stays
+        when fitting is done.
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
     verbose : int, default=0
@@ -155,6 +160,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_overlap: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: str | None = None,
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
@@ -175,6 +181,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_overlap = max_overlap
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.callback = callback
         self.verbose = verbose
 
@@ -256,7 +263,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         else:
             run = Peeling(similarity, self.n_clusters, **options)
-        self.clusters_ = self._collect(run)
+        keep = None
+        if self.checkpoint is not None:
+            names = ("n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap")
+            depends = {name: getattr(self, name) for name in names} | {
+                name: value for name, value in options.items() if name not in ("monitor", "degrees")
+            }
+            keep = Checkpoint(self.checkpoint, signature(similarity, degrees, depends))
+        self.clusters_ = self._collect(run, random_state, keep)
         self.end_ = run.end
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(self.clusters_)
         self._set_results(run.labels)
@@ -300,14 +314,28 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "order": None,
         }
 
-    def _collect(self, run: Peeling | MultiStart) -> list[DominantSet]:
+    def _collect(
+        self, run: Peeling | MultiStart, random_state: np.random.RandomState, keep: Checkpoint | None
+    ) -> list[DominantSet]:
         clusters: list[DominantSet] = []
+        before = keep.load() if keep is not None else None
+        if before is not None:
+            clusters += before.clusters
+            run.restore(clusters)
+            run.end = End(before.end) if before.end is not None else None
+            if isinstance(run, MultiStart):
+                run.n_passes = before.n_passes
+            if before.random_state is not None:
+                random_state.set_state(before.random_state)
         try:
             for found in run:
                 for cluster in found.clusters if isinstance(found, Pass) else [found]:
                     clusters.append(cluster)
                     if self.verbose:
                         _say(f"cluster {len(clusters)}: {cluster!r}")
+                if keep is not None and run.end not in HALTS.values():  # a halted cluster is not whole
+                    passes = run.n_passes if isinstance(run, MultiStart) else len(clusters)
+                    keep.save(clusters, passes, random_state, run.end.value if run.end else None)
         except KeyboardInterrupt:  # outside a solve, which returns on its own
             run.end = End.INTERRUPTED
         return clusters

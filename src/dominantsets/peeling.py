@@ -106,6 +106,13 @@ class Extraction:
         self.n_clusters += 1
         _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
 
+    def restore(self, clusters: list[DominantSet]) -> None:
+        """Take up clusters that an earlier run of the same problem found."""
+        for cluster in clusters:
+            self._label(cluster)
+            gone = cluster.members[self._problem.alive[cluster.members]]
+            self._problem.remove(gone)
+
     def _nothing_left(self) -> End | None:
         problem = self._problem
         if problem.n_alive == 0:

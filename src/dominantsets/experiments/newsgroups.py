@@ -162,7 +162,7 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
         "says + 16; the paper's tables show + 31, found by a search over the settings it leaves open "
         "(tf-idf with max_df 0.5, min_df 2, 10,000 words, English stop words; an uncentred SVD). Five "
         "clusters are peeled; ARI and V-measure are over the assigned documents, then over all after "
-        "post-assignment. Each figure is the mean over the SVD seeds."
+        "post-assignment. Each figure is the mean over the SVD seeds, with its range in brackets."
     )
     differences, inside, total = [], 0, 0
     for k in sorted({row["set"] for row in rows}):
@@ -197,7 +197,7 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
                     low, high = min(values) - 5e-5, max(values) + 5e-5
                     inside, total = inside + (low <= paper[place] <= high), total + 1
                     if column != "v_post":
-                        cells += [f"{np.mean(values):.3f}", f"{paper[place]:.3f}"]
+                        cells += [_shown(values), f"{paper[place]:.3f}"]
                 times = [row["seconds"] for row in chosen if row["seconds"] == row["seconds"]]
                 cells += [f"{np.mean(times):.2f} s" if times else "", f"{paper[0]:.2f} s"]
                 table.append(cells)
@@ -205,7 +205,7 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
             for row_t in sorted({row["t"] for row in pick(mine, method=method)}):
                 chosen = pick(mine, method=method, t=row_t)
                 name = method if method == OURS else f"{method}, {row_t:,}"
-                shown = [f"{mean_of(chosen, c):.3f}" for c in ("ar", "ari", "v", "ari_post")]
+                shown = [_shown([row[c] for row in chosen]) for c in ("ar", "ari", "v", "ari_post")]
                 line = [name]
                 for value in shown:
                     line += [value, ""]
@@ -221,6 +221,12 @@ def tell(rows: list[Row], page: Report, out: Path) -> None:
     )
     _pictures(rows, page, out)
     _claims(rows, page)
+
+
+def _shown(values: list[float]) -> str:
+    """The mean, and the range where there is one."""
+    mean = f"{np.mean(values):.3f}"
+    return mean if max(values) - min(values) < 5e-4 else f"{mean} [{min(values):.2f}, {max(values):.2f}]"
 
 
 def _pictures(rows: list[Row], page: Report, out: Path) -> None:

@@ -47,7 +47,7 @@ def work(cell: Row) -> list[Row]:
                 gain=float(trace.value[t] - trace.value[0]),
                 support0=n if how["start"] == "barycenter" else 1, n=n,
             )  # fmt: skip
-        rows.append({**cell, "t": t, "gap": float(smallest[t - 1]), "log_bound": log_bound, **counts})
+        rows.append({**cell, "t": t, "gap": float(smallest[t]), "log_bound": log_bound, **counts})
     return rows
 
 

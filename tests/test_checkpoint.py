@@ -1,0 +1,127 @@
+"""A run that is stopped goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+from conftest import random_similarity
+from dominantsets import DominantSets, End, peeling
+
+X, _ = make_blobs(300, centers=6, n_features=4, random_state=0)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(one.memberships_, other.memberships_)
+    assert one.end_ is other.end_
+    assert one.n_passes_ == other.n_passes_
+    for a, b in zip(one.clusters_, other.clusters_, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+        for name in ("value", "gap", "margin", "strict", "status", "n_iter", "algorithm", "shift", "radius"):
+            assert getattr(a, name) == getattr(b, name)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (X, {}),
+        (X, {"affinity": "rbf"}),
+        (X, {"affinity": "rbf", "n_starts": 3, "random_state": 1}),
+        (X, {"affinity": "cosine", "n_starts": 3, "sampling": "dpp", "random_state": 1}),
+        (X, {"affinity": "path", "shift": 0.5}),
+        (sp.csr_array(random_similarity(200, 0, zeros=0.9)), {"affinity": "precomputed", "shift": 0.0}),
+    ],
+)
+def test_stopped_after_each_cluster_and_taken_up_again(data, options, tmp_path):
+    """Whatever the number of clusters that were found before, the end is that of an undisturbed run."""
+    plain = DominantSets(5, **options).fit(data)
+    path, limit = tmp_path / "run.npz", max(2, options.get("n_starts", 1))  # a pass has to get through
+    for _ in range(8):
+        stops = []
+
+        class StopError(Exception):
+            pass
+
+        original = peeling.Extraction._label
+
+        def stop_at_the_second(self, found, original=original, stops=stops, stop=StopError):
+            if len(stops) == limit:
+                raise stop
+            stops.append(found)
+            original(self, found)
+
+        before = os.path.getmtime(path) if path.exists() else None
+        with pytest.MonkeyPatch.context() as patch:
+            known = 0 if before is None else len(np.load(path).files)
+            patch.setattr(peeling.Extraction, "_label", stop_at_the_second)
+            patch.setattr(peeling.Extraction, "restore", _quiet_restore(original))
+            try:
+                done = DominantSets(5, checkpoint=str(path), **options).fit(data)
+                break
+            except StopError:
+                assert path.exists() or known == 0
+    else:
+        raise AssertionError("it never ended")
+    same(done, plain)
+    same(DominantSets(5, checkpoint=str(path), **options).fit(data), plain)  # done: nothing is left to do
+
+
+def _quiet_restore(label):
+    def restore(self, clusters):
+        for cluster in clusters:
+            label(self, cluster)
+            self._problem.remove(cluster.members[self._problem.alive[cluster.members]])
+
+    return restore
+
+
+def test_an_interrupted_cluster_is_not_kept(tmp_path):
+    path = tmp_path / "run.npz"
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        return progress.n_clusters == 2
+
+    how = {"affinity": "laplacian", "shift": 3.0, "algorithm": "working-set"}
+    options = {**how, "checkpoint": str(path)}
+    with pytest.warns(UserWarning, match="ended early"):
+        stopped = DominantSets(4, callback=stop, **options).fit(X)
+    assert stopped.end_ is End.STOPPED
+    assert len(stopped.clusters_) == 3  # the third one is what had been reached
+    same(DominantSets(4, **options).fit(X), DominantSets(4, **how).fit(X))
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    DominantSets(3, checkpoint=str(path)).fit(X)
+    kept = path.read_bytes()
+    with pytest.raises(ValueError, match="belongs to other data; delete it"):
+        DominantSets(3, checkpoint=str(path)).fit(X + np.arange(4) * X[:, :1])
+    with pytest.raises(ValueError, match=r"belongs to other parameters \(n_clusters\)"):
+        DominantSets(4, checkpoint=str(path)).fit(X)
+    with pytest.raises(ValueError, match=r"other parameters .*tol"):
+        DominantSets(3, tol=1e-6, checkpoint=str(path)).fit(X)
+    assert path.read_bytes() == kept
+    for raw in (b"", b"nothing of the kind", pickle.dumps([1]), kept[: len(kept) // 2]):
+        path.write_bytes(raw)
+        with pytest.raises(ValueError, match="is not a checkpoint, or it is damaged"):
+            DominantSets(3, checkpoint=str(path)).fit(X)
+    with pytest.raises(ValueError, match="cannot be written"):
+        DominantSets(3, checkpoint=str(tmp_path)).fit(X)
+    with pytest.raises(ValueError, match="cannot be written"):
+        DominantSets(3, checkpoint=str(tmp_path / "none" / "run.npz")).fit(X)
+
+
+def test_nothing_else_is_left_behind(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DominantSets(3, checkpoint=str(tmp_path / "run.npz")).fit(X)
+    assert os.listdir(tmp_path) == ["run.npz"]
