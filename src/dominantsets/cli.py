@@ -37,7 +37,7 @@ Affinity = Literal[
 ]
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
-Assign = Literal["average"]
+Assign = Literal["average", "refine"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -206,7 +206,10 @@ def cluster_command(
         str, typer.Option(help="The resolution: a number, the larger the larger the clusters; or auto.")
     ] = "auto",
     assign: Annotated[
-        Assign | None, typer.Option(help="Put what is left over into the cluster most like it.")
+        Assign | None,
+        typer.Option(
+            help="average: put what is left over into the cluster most like it; refine: every object."
+        ),
     ] = None,
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
     tol: Annotated[float, typer.Option(help="Relative gap at which a cluster counts as converged.")] = 1e-10,

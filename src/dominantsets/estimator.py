@@ -20,6 +20,7 @@ from dominantsets.checkpoint import Checkpoint, signature
 from dominantsets.multistart import MultiStart, Pass, check_multistart
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
+from dominantsets.refinement import predict_by_fit, refine, without_noise
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 SHIFT_PER_OBJECT = 0.01  # measured: benchmarks/shift.py
 SHIFT_PER_DEGREE = 0.9  # of a graph's mean degree
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
-ASSIGNMENTS = ("average",)
+ASSIGNMENTS = ("average", "refine")
 
 
 class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,9 +78,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Members have a weight above this.
     min_cluster_size : int, default=1
         Fitting ends before a cluster with fewer members.
-    assign : {None, "average"}, default=None
-        What becomes of objects in no cluster: they stay -1, or join the cluster with which they have
-        the highest average similarity (the paper's post-assignment).
+    assign : {None, "average", "refine"}, default=None
+        What becomes of objects in no cluster: they stay -1; "average": they join the cluster with which
+        they have the highest average similarity (the paper's post-assignment); "refine": all objects,
+        those of the cores too, move to the cluster that they fit best until nothing moves, see
+        :mod:`dominantsets.refinement`.
+    keep_noise : float or "payoff", optional
+        With ``assign="refine"``: a quantile q leaves out (-1) objects that fit their cluster less well than
+        the q-quantile of its core; "payoff" leaves out all that are in no core. None assigns every object.
     n_starts : int, default=1
         1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
         so many sampled objects at once, see :func:`multistart`.
@@ -113,6 +119,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Number of clusters found.
     exemplars_ : ndarray of shape (n_clusters_,)
         The object with the largest weight of each cluster.
+    cores_ : ndarray of shape (n,)
+        The labels before ``assign``: members of the dominant sets themselves.
     memberships_ : ndarray of shape (n,)
         The weight of each object in its cluster, 1 for the exemplar; 0 outside the clusters' cores.
     assignment_rate_ : float
@@ -155,6 +163,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         cutoff: float = 2e-12,
         min_cluster_size: int = 1,
         assign: str | None = None,
+        keep_noise: float | str | None = None,
         n_starts: int = 1,
         sampling: str = "uniform",
         max_overlap: float = 0.1,
@@ -176,6 +185,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cutoff = cutoff
         self.min_cluster_size = min_cluster_size
         self.assign = assign
+        self.keep_noise = keep_noise
         self.n_starts = n_starts
         self.sampling = sampling
         self.max_overlap = max_overlap
@@ -286,6 +296,15 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
         if self.assign is not None:
             one_of("assign", self.assign, ASSIGNMENTS)
+        if self.keep_noise is not None:
+            quantile = (
+                not isinstance(self.keep_noise, str) and 0.0 <= real("keep_noise", self.keep_noise) <= 1.0
+            )
+            if self.assign != "refine" or not (quantile or self.keep_noise == "payoff"):
+                raise ValueError(
+                    f"keep_noise={self.keep_noise!r} needs assign='refine', and is a quantile between 0 and "
+                    "1 or 'payoff'."
+                )
         real("verbose", self.verbose)
         whole("n_starts", self.n_starts, at_least=1)
         if self.n_starts > 1:
@@ -345,8 +364,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         for k, cluster in enumerate(self.clusters_):
             mine = labels[cluster.members] == k  # all of them, unless clusters of one pass overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
+        self.cores_ = labels.copy()
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
+        elif self.assign == "refine" and self.clusters_:
+            refined = refine(self.similarity_, labels, len(self.clusters_))
+            self._refined = refined.labels, refined.weights
+            keep = self.keep_noise
+            labels = refined.labels if keep is None else without_noise(refined, self.cores_, keep)
         self.labels_ = labels
         self.memberships_: Floats = memberships
         self.n_clusters_ = len(self.clusters_)
@@ -391,7 +416,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         A new object j joins the first cluster found for which
         :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        ``assign="average"`` the cluster with the highest average similarity, always.
+        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one it fits
+        best, always.
 
         Parameters
         ----------
@@ -408,6 +434,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, **self._accepted())
         if sp.issparse(X):
             X = sp.csr_array(X)
+        if self.assign == "refine" and self.clusters_:
+            return predict_by_fit(self.similarity_, *self._refined, X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
 

@@ -1,0 +1,103 @@
+"""Refinement: every object where it fits best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from conftest import random_similarity
+from dominantsets import DominantSets, as_similarity
+from dominantsets.refinement import refine, self_similarities
+
+X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
+
+
+def objective(s, labels, k):
+    return sum(np.sqrt(max(0.0, s[np.ix_(labels == c, labels == c)].sum())) for c in range(k))
+
+
+@given(
+    st.sampled_from(["cosine", "rbf", "sqeuclidean", "linear", "graph", "dense", "path"]),
+    st.integers(6, 40),
+    st.integers(2, 4),
+    st.integers(0, 10_000),
+)
+def test_the_objective_never_falls_and_nothing_is_left_to_gain(kind, n, k, seed):
+    rng = np.random.default_rng(seed)
+    data = rng.random((n, 3)) + 0.1
+    if kind in ("graph", "dense"):
+        A = random_similarity(n, seed, zeros=0.5 if kind == "graph" else 0.0)
+        if not A.any():
+            return
+        S = as_similarity(sp.csr_array(A) if kind == "graph" else A)
+    else:
+        S = as_similarity(data, kind)
+    labels = rng.integers(-1, k, size=n)
+    labels[:k] = np.arange(k)
+    found = refine(S, labels, k)
+    s = S.toarray() + np.diag(self_similarities(S))
+    assert set(found.labels.tolist()) == set(range(k))  # everybody somewhere, no cluster empty
+    assert found.objective[-1] == pytest.approx(objective(s, found.labels, k), rel=1e-9)
+    assert np.diff(found.objective).min(initial=0.0) >= -1e-9 * found.objective[-1]
+    again = refine(S, found.labels, k)
+    np.testing.assert_array_equal(again.labels, found.labels)
+
+
+def test_spherical_k_means_in_feature_space():
+    """For a linear similarity one round is the textbook's: to the nearest direction of a cluster's sum."""
+    rows = np.abs(np.random.default_rng(0).normal(size=(80, 5)))
+    labels = np.random.default_rng(1).integers(3, size=80)
+    found = refine(as_similarity(rows, "linear"), labels, 3)
+    for _ in range(200):
+        sums = np.array([rows[labels == k].sum(axis=0) for k in range(3)])
+        labels = (rows @ (sums / np.linalg.norm(sums, axis=1, keepdims=True)).T).argmax(axis=1)
+    np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "nearest_neighbors", "path"])
+def test_the_estimator_refines(affinity):
+    rows = X - X.mean(axis=0) if affinity == "cosine" else X
+    model = DominantSets(4, affinity=affinity, assign="refine").fit(rows)
+    assert model.assignment_rate_ == 1.0
+    if affinity not in ("path", "nearest_neighbors"):
+        assert adjusted_rand_score(Y, model.labels_) > 0.9
+        assert (model.predict(rows) == model.labels_).mean() > 0.97
+    plain = DominantSets(4, affinity=affinity).fit(rows)
+    np.testing.assert_array_equal(model.cores_, plain.labels_)
+    np.testing.assert_array_equal(model.memberships_, plain.memberships_)
+
+
+def test_more_of_the_digits_than_the_cores_hold():
+    digits, y = load_digits(return_X_y=True)
+    average = DominantSets(10, assign="average").fit(digits)
+    refined = DominantSets(10, assign="refine").fit(digits)
+    cores = DominantSets(10).fit(digits)
+    assert cores.assignment_rate_ < 0.9
+    assert adjusted_rand_score(y, refined.labels_) > 0.55
+    assert refined.assignment_rate_ == average.assignment_rate_ == 1.0
+
+
+def test_noise_can_be_kept_out():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([X, rng.uniform(-30, 30, size=(100, 3))])
+    every = DominantSets(4, assign="refine").fit(rows)
+    some = DominantSets(4, assign="refine", keep_noise=0.0).fit(rows)
+    strict = DominantSets(4, assign="refine", keep_noise=0.5).fit(rows)
+    payoff = DominantSets(4, assign="refine", keep_noise="payoff").fit(rows)
+    shares = [m.assignment_rate_ for m in (every, some, strict)]
+    assert shares[0] == 1.0 > shares[1] > shares[2]
+    noise = np.arange(400) >= 300
+    assert (some.labels_[noise] < 0).mean() > 0.5
+    assert ((payoff.labels_ >= 0) == (payoff.cores_ >= 0)).all()
+    for wrong in (
+        {"keep_noise": 0.1},
+        {"assign": "refine", "keep_noise": 2.0},
+        {"assign": "refine", "keep_noise": "x"},
+    ):
+        with pytest.raises(ValueError, match="keep_noise"):
+            DominantSets(4, **wrong).fit(X)
