@@ -8,9 +8,9 @@ objective is :math:`\sum_k \sqrt{W_k}`.
 Where s is positive semidefinite, :math:`s_{ij} = \phi_i \cdot \phi_j`, this is spherical k-means in feature
 space: with :math:`m_k = \sum_{C_k} \phi_i` and unit vectors :math:`c_k = m_k / |m_k|` the objective is
 :math:`\sum_k |m_k| = \sum_i \phi_i \cdot c_{k(i)}`. Moving every object to its best :math:`c_k` does not
-lower the right side, and then the new :math:`m_k / |m_k|` are the best unit vectors for the new clusters: it never
-falls. There are finitely many partitions, and ties keep an object where it is, so it ends. Where s is not
-positive semidefinite a round may lower the objective; then single best moves are made instead, each of
+lower the right side, and then the new :math:`m_k / |m_k|` are the best unit vectors for the new clusters: it
+never falls. There are finitely many partitions, and ties keep an object where it is, so it ends. Where s is
+not positive semidefinite a round may lower the objective; then single best moves are made instead, each of
 which raises it.
 """
 
