@@ -78,6 +78,7 @@ def demo(
 
         matplotlib.use("Agg")
         from dominantsets.demo import HEAD, stories
+        from dominantsets.plotting import plt
         from dominantsets.report import Report
     except ModuleNotFoundError as error:
         raise _fail(str(error)) from error
@@ -111,6 +112,7 @@ def demo(
                 with files.replacing(out / f"{name}.png") as draft:
                     figure.savefig(draft, dpi=110)
                 page.figure(figure, caption)
+                plt.close(figure)
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
         files.write_text(out / "demo.html", page.html())
@@ -274,7 +276,7 @@ def cluster_command(
             files.write_text(summary, result.json())
         if plot is not None:
             with files.replacing(plot) as draft:
-                result.picture().savefig(draft, dpi=130)
+                result.draw(draft)
         if report is not None:
             files.write_text(report, result.page(Path(file).name))
     except BrokenPipeError:  # the reader of a pipe has gone: not an error

@@ -207,9 +207,17 @@ class Result:
             return SimilarityDisplay.from_estimator(self.model).figure_
         return ClusterDisplay.from_estimator(self.model, self.features).figure_
 
+    def draw(self, path: Any) -> None:
+        """The picture, into a file."""
+        from dominantsets.plotting import plt
+
+        figure = self.picture()
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
     def page(self, name: str) -> str:
         """A report."""
-        from dominantsets.plotting import MembershipDisplay, SimilarityDisplay
+        from dominantsets.plotting import MembershipDisplay, SimilarityDisplay, plt
         from dominantsets.report import Report
 
         model = self.model
@@ -240,12 +248,15 @@ class Result:
                 "note",
             )
             page.section("Pictures")
-            page.figure(self.picture(), "The clusters.")
+            pictures = [(self.picture(), "The clusters.")]
             if self.features is not None:
                 matrix = SimilarityDisplay.from_estimator(model).figure_
-                page.figure(matrix, "Similarities in the order of the clusters, noise last.")
+                pictures.append((matrix, "Similarities in the order of the clusters, noise last."))
             profile = MembershipDisplay.from_estimator(model).figure_
-            page.figure(profile, "Weights of the members of each cluster, sorted.")
+            pictures.append((profile, "Weights of the members of each cluster, sorted."))
+            for figure, caption in pictures:
+                page.figure(figure, caption)
+                plt.close(figure)
         return page.html()
 
 

@@ -166,11 +166,19 @@ def figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.
     )
 
 
+def close(picture: Any) -> None:
+    """Let go of a figure that has been written."""
+    from dominantsets.plotting import plt
+
+    plt.close(picture)
+
+
 def save(page: Report, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
     """Into the folder, and into the page."""
     with replacing(out / f"{name}.png") as draft:
         picture.savefig(draft, dpi=dpi)
     page.figure(picture, caption, dpi=dpi)
+    close(picture)
 
 
 def lines(ax: Any, xs: list[float], ys: list[float], method: str) -> None:
