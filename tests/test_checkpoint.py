@@ -125,3 +125,47 @@ def test_nothing_else_is_left_behind(tmp_path):
         warnings.simplefilter("error")
         DominantSets(3, checkpoint=str(tmp_path / "run.npz")).fit(X)
     assert os.listdir(tmp_path) == ["run.npz"]
+
+
+def test_data_with_the_same_row_sums_are_other_data(tmp_path):
+    def two_cliques(groups):
+        A = np.zeros((8, 8))
+        for group in groups:
+            A[np.ix_(group, group)] = 1.0
+        np.fill_diagonal(A, 0.0)
+        return sp.csr_array(A)
+
+    options = {"affinity": "precomputed", "shift": 0.5, "checkpoint": str(tmp_path / "c.npz")}
+    DominantSets(2, **options).fit(two_cliques([[0, 1, 2, 3], [4, 5, 6, 7]]))
+    with pytest.raises(ValueError, match="other data"):
+        DominantSets(2, **options).fit(two_cliques([[0, 2, 4, 6], [1, 3, 5, 7]]))
+
+
+def test_the_seed_belongs_to_the_parameters_of_multistart(tmp_path):
+    options = {"affinity": "rbf", "n_starts": 3, "checkpoint": str(tmp_path / "c.npz")}
+    DominantSets(2, random_state=0, **options).fit(X)
+    with pytest.raises(ValueError, match=r"other parameters \(random_state\)"):
+        DominantSets(2, random_state=1, **options).fit(X)
+
+
+def test_numpys_own_generator_is_left_alone(tmp_path):
+    for options in ({}, {"n_starts": 3, "affinity": "rbf"}):
+        path = tmp_path / f"{len(options)}.npz"
+        DominantSets(2, checkpoint=str(path), **options).fit(X)
+        before = np.random.rand()
+        DominantSets(2, checkpoint=str(path), **options).fit(X)
+        assert np.random.rand() != before
+
+
+def kernel(P, Q):
+    return np.exp(-((P[:, None] - Q[None]) ** 2).sum(axis=2))
+
+
+def test_a_function_is_known_by_its_name(tmp_path):
+    from dominantsets import as_similarity
+    from dominantsets.checkpoint import signature
+
+    one, other = (signature(as_similarity(X, kernel), {"affinity": kernel}) for _ in range(2))
+    assert one == other
+    assert "kernel" in one["affinity"]
+    assert "0x" not in one["affinity"]

@@ -317,3 +317,57 @@ def test_many_objects_need_no_large_matrix():
     rows = np.random.default_rng(0).normal(size=(20_000, 3))
     chosen = sampling.k_dpp(rows, 12, np.random.RandomState(0))
     assert np.unique(chosen).size == 12
+
+
+# what a review found -----------------------------------------------------------------------------------
+
+
+def cliques(sizes, values, isolated=0):
+    blocks = [v * (np.ones((m, m)) - np.eye(m)) for m, v in zip(sizes, values, strict=True)]
+    return sp.csr_array(sp.block_diag([*blocks, sp.csr_array((isolated, isolated))]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_refused_best_solution_does_not_end_the_run(seed):
+    A = cliques([2, 6, 6, 6, 6], [5.0, 1.0, 0.9, 0.8, 0.7])
+    run = multistart(A, 4, n_starts=4, min_cluster_size=3, random_state=seed)
+    clusters = [c for found in run for c in found.clusters]
+    assert all(len(c) == 6 for c in clusters)
+    assert run.end in (End.N_CLUSTERS, End.MIN_CLUSTER_SIZE)
+    assert len(clusters) == 4 or run.end is End.MIN_CLUSTER_SIZE  # only where nothing else was sampled
+
+
+def test_a_stop_is_called_a_stop():
+    run = multistart(
+        cliques([6, 6], [1, 1]), 2, n_starts=3, min_cluster_size=50, random_state=0,
+        algorithm="working-set", callback=lambda progress: True,
+    )  # fmt: skip
+    assert list(run) == []
+    assert run.end is End.STOPPED
+
+
+def test_lonely_objects_are_no_clusters_of_the_first_pass():
+    run = multistart(cliques([5, 5], [1, 1], isolated=20), None, n_starts=12, random_state=0)
+    assert sorted(len(c) for found in run for c in found.clusters) == [5, 5]
+
+
+def test_the_same_cluster_twice_is_one_cluster():
+    run = multistart(cliques([6, 6], [1, 1]), 4, n_starts=8, max_overlap=1.0, random_state=0)
+    assert [len(c) for found in run for c in found.clusters] == [6, 6]
+
+
+def test_exact_takes_no_starts_of_either_kind():
+    for start in ("vertex", "barycenter"):
+        with pytest.raises(ValueError, match="takes no start"):
+            multistart(as_similarity(X, "path"), 2, algorithm="exact", start=start)
+        with pytest.raises(ValueError, match="takes no start"):
+            DominantSets(2, affinity="path", algorithm="exact", start=start, n_starts=3).fit(X)
+
+
+def test_what_dissolves_is_not_taken_for_a_cluster():
+    """Thousands of pairs and one clique: once f < 0 those with the largest degrees come first."""
+    A = cliques([2] * 2_500 + [60], [1.0] * 2_501)
+    alone = solve(A, shift=5.0, start=0, algorithm="working-set")
+    assert (len(alone), alone.status) == (60, Status.CONVERGED)
+    model = DominantSets(1, affinity="precomputed", n_starts=8, random_state=0).fit(A)
+    assert [(len(c), c.status) for c in model.clusters_] == [(60, Status.CONVERGED)]

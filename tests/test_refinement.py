@@ -101,3 +101,16 @@ def test_noise_can_be_kept_out():
     ):
         with pytest.raises(ValueError, match="keep_noise"):
             DominantSets(4, **wrong).fit(X)
+
+
+def test_new_objects_of_a_component_without_a_cluster():
+    D = sp.csr_array(sp.block_diag([np.ones((5, 5)) - np.eye(5), 9.0 * (np.ones((3, 3)) - np.eye(3))]))
+    model = DominantSets(1, affinity="path", affinity_params={"metric": "precomputed"}, assign="refine").fit(
+        D
+    )
+    inside = int(model.labels_[0] >= 0)
+    new = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 6])), shape=(3, 8))
+    labels = model.predict(new)
+    assert labels[0 if inside else 1] == 0
+    assert labels[1 if inside else 0] == -1
+    assert labels[2] == -1

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Floats
+from dominantsets.similarity.base import spans
 from dominantsets.solvers import DominantSet, Status
 
+# what a similarity keeps but computes by itself, in an order that threads may change, or only on demand
+_DERIVED = {"degrees_error", "peak", "_search", "plain", "longest"}
 _NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius")
 
 
@@ -32,16 +35,42 @@ class Saved(NamedTuple):
     end: str | None
 
 
-def signature(similarity: Similarity, degrees: Floats, parameters: dict[str, Any]) -> dict[str, str]:
-    """What a run depends on: the data, by their row sums, and the parameters."""
-    data = hashlib.sha256(np.ascontiguousarray(degrees).tobytes()).hexdigest()
+def signature(similarity: Similarity, parameters: dict[str, Any]) -> dict[str, str]:
+    """What a run depends on: the data themselves, and the parameters."""
     shown = {name: _plain(value) for name, value in parameters.items()}
-    return {"data": f"{type(similarity).__name__} {similarity.n} {data}", **shown}
+    return {"data": f"{type(similarity).__name__} {similarity.n} {_digest(similarity)}", **shown}
+
+
+def _digest(similarity: Similarity) -> str:
+    """A hash of everything that a similarity keeps: arrays, numbers, the names of functions."""
+    digest = hashlib.blake2b(digest_size=16)
+    pending: list[tuple[str, Any]] = [("", similarity)]
+    seen: set[int] = set()
+    while pending:
+        name, value = pending.pop()
+        if id(value) in seen or name in _DERIVED:
+            continue
+        digest.update(name.encode())
+        if sp.issparse(value):
+            pending += [("data", value.data), ("indices", value.indices), ("indptr", value.indptr)]
+        elif isinstance(value, np.ndarray):
+            for part in spans(len(value), max(1, value.nbytes // max(1, len(value)))):
+                digest.update(np.ascontiguousarray(value[part]).tobytes())
+        elif isinstance(value, (str, int, float, bool)) or value is None or callable(value):
+            digest.update(_plain(value).encode())
+        elif hasattr(value, "__dict__") and type(value).__module__.startswith("dominantsets"):
+            seen.add(id(value))
+            pending += sorted(vars(value).items())
+    return digest.hexdigest()
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, (Similarity, np.random.RandomState)):
+        return type(value).__name__
     return f"{value:.17g}" if isinstance(value, float) else str(value)
 
 

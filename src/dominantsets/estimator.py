@@ -234,7 +234,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             warn("one object is one cluster of one.")
         # a start is refused before the row sums are made; which solver "auto" means needs the shift
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
-        start = 0 if self.n_starts > 1 and self.start == "vertex" else self.start
+        vertex = isinstance(self.start, str) and (self.start == "vertex" or self.algorithm == "exact")
+        start = 0 if self.n_starts > 1 and vertex else self.start
         check_start(start, choose(self.algorithm, similarity, early, start), similarity.n)
         bar = following(self.callback, self.n_clusters, similarity.n)
         with bar if self.verbose else nullcontext(self.callback) as callback:
@@ -244,6 +245,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _find(self, similarity: Similarity, monitor: Monitor) -> None:
         random_state = check_random_state(self.random_state)
+        if self.random_state is None:  # a generator of our own: a checkpoint must not rewind NumPy's
+            random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
         self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
@@ -275,11 +278,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run = Peeling(similarity, self.n_clusters, **options)
         keep = None
         if self.checkpoint is not None:
-            names = ("n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap")
+            names = ["n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap"]
+            names += ["random_state"] if many else []
             depends = {name: getattr(self, name) for name in names} | {
                 name: value for name, value in options.items() if name not in ("monitor", "degrees")
             }
-            keep = Checkpoint(self.checkpoint, signature(similarity, degrees, depends))
+            keep = Checkpoint(self.checkpoint, signature(similarity, depends))
         self.clusters_ = self._collect(run, random_state, keep)
         self.end_ = run.end
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(self.clusters_)
@@ -344,8 +348,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End(before.end) if before.end is not None else None
             if isinstance(run, MultiStart):
                 run.n_passes = before.n_passes
-            if before.random_state is not None:
-                random_state.set_state(before.random_state)
+                if before.random_state is not None:
+                    random_state.set_state(before.random_state)
         try:
             for found in run:
                 for cluster in found.clusters if isinstance(found, Pass) else [found]:
@@ -365,6 +369,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             mine = labels[cluster.members] == k  # all of them, unless clusters of one pass overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         self.cores_ = labels.copy()
+        self._refined: tuple[Ints, Floats] | None = None
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
@@ -434,7 +439,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, **self._accepted())
         if sp.issparse(X):
             X = sp.csr_array(X)
-        if self.assign == "refine" and self.clusters_:
+        if self.assign == "refine" and self._refined is not None:
             return predict_by_fit(self.similarity_, *self._refined, X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)

@@ -88,9 +88,9 @@ class MultiStart(Extraction, Iterator[Pass]):
         alive = np.flatnonzero(problem.alive)
         starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
         solutions = [self._cut(found) for found in self._solve([self._point(i, alive) for i in starts])]
-        halt = next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
-        accepted = self._accept(solutions)
-        self.end = self.end or halt
+        halt = self.end or next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
+        accepted, refused = self._accept(solutions)
+        self.end = halt or (None if accepted else refused)
         if not accepted:
             raise StopIteration
         self.n_passes += 1
@@ -130,24 +130,29 @@ class MultiStart(Extraction, Iterator[Pass]):
             self.end = End.INTERRUPTED
         return found
 
-    def _accept(self, solutions: list[DominantSet]) -> list[DominantSet]:
-        """By falling value, those that overlap what is accepted by no more than the limit."""
+    def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], End | None]:
+        """By falling value, those that overlap what is accepted by no more than the limit.
+
+        And why the best one was refused, where it was. What dissolved is no cluster, unless nothing else is.
+        """
         taken: Ints = np.empty(0, dtype=np.int64)
         accepted: list[DominantSet] = []
-        for solution in sorted(solutions, key=lambda s: -s.value):
+        refused: End | None = None
+        for solution in sorted(solutions, key=lambda s: (s.status is Status.DISSOLVED, -s.value)):
+            if solution.status is Status.DISSOLVED and accepted:
+                break
             if self._wanted is not None and self.n_clusters + len(accepted) == self._wanted:
                 break
             shared = np.isin(solution.members, taken, assume_unique=True).sum()
-            if shared > self._max_overlap * len(solution):
+            if shared > self._max_overlap * len(solution) or shared == len(solution):
                 continue
-            unwanted = self._unwanted(solution)
+            unwanted = self._unwanted(solution, self.n_clusters + len(accepted))
             if unwanted is not None:
-                if not accepted:  # not even the best one
-                    self.end = unwanted
+                refused = refused or unwanted
                 continue
             accepted.append(solution)
             taken = np.union1d(taken, solution.members)
-        return accepted
+        return accepted, refused
 
 
 class _Guarded(Monitor):
@@ -253,7 +258,7 @@ def multistart(
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
     algorithm = choose(algorithm, similarity, float(shift), 0)  # 0: a start is given
-    check_start(0 if start == "vertex" else start, algorithm, similarity.n)
+    check_start(0 if start == "vertex" or algorithm == "exact" else start, algorithm, similarity.n)
     return MultiStart(
         similarity,
         n_clusters,

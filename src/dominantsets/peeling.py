@@ -134,12 +134,14 @@ class Extraction:
                 return End.NO_SIMILARITY
         return None
 
-    def _unwanted(self, found: DominantSet) -> End | None:
+    def _unwanted(self, found: DominantSet, before: int | None = None) -> End | None:
+        """Why a cluster is not to be had, if it is not; ``before`` clusters have been found."""
+        before = self.n_clusters if before is None else before
         if len(found) < self._min_size:
             return End.MIN_CLUSTER_SIZE
         if self._wanted is not None or self._problem.n == 1:
             return None
-        if self.n_clusters and (len(found) == 1 or found.threshold <= self.coherence):
+        if before and (len(found) == 1 or found.threshold <= self.coherence):
             return End.NOT_COHERENT
         return None
 

@@ -25,7 +25,7 @@ from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints
 
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
-MOVES = 1_000  # single moves after a round that would lower the objective
+MOVES = 100  # single moves after a round that would lower the objective
 
 
 class Refined(NamedTuple):
@@ -190,4 +190,5 @@ def predict_by_fit(similarity: Similarity, labels: Ints, weights: Floats, new: A
         fits.append(
             similarity.payoff(new, members, np.full(members.size, 1.0 / np.sqrt(max(weight, 1e-300))))
         )
-    return np.asarray(np.argmax(fits, axis=0))
+    best = np.argmax(fits, axis=0)
+    return np.where(np.isneginf(np.max(fits, axis=0)), -1, best)  # in a component without a cluster

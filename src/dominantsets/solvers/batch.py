@@ -107,10 +107,10 @@ def _threshold(xp: Any, objects: Any, starts: Any, values: Any, inverse: Any, s:
         mass = xp.bincount(starts, share, s)
         tau = (xp.bincount(starts, share * values, s) - 1.0) / mass
         above = values > tau[starts]
+        # a candidate that equals tau has no weight; where rounding leaves none, that start's set stands
+        none = xp.bincount(starts[above], share[above], s) <= 0
+        above = above | none[starts]
         if bool(above.all()):
-            break
-        # a candidate that equals tau has no weight; where rounding leaves none, the last set stands
-        if bool((xp.bincount(starts[above], share[above], s) <= 0).any()):
             break
         objects, starts, values = objects[above], starts[above], values[above]
     weights = xp.clip(values - tau[starts], 0.0, None) * inverse[objects]

@@ -113,7 +113,11 @@ class _Rounds:
         away = self.problem.alive.copy()
         away[self.payoffs.objects] = False
         away[self.working] = False
-        return np.flatnonzero(away)[:count]
+        others = np.flatnonzero(away)
+        best = np.argsort(-self.problem.degrees[others], kind="stable")[
+            :count
+        ]  # those with most to gain among
+        return np.sort(others[best])
 
     def improve(self, tol: float, max_iter: int, monitor: Monitor) -> Status:
         """Solve on the working set, and carry the change over to all objects."""
@@ -234,7 +238,8 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
             continue
         if run.n_iter >= max_iter:
             return Status.MAX_ITER
-        if stale >= 3:
+        # over blocks of coordinates the gap is not monotone: every block has its turn first
+        if stale >= 3 + 4 * (run.x.support.size // max(1, BLOCK_LIMIT)):
             return Status.STALLED
         size = run.x.support.size
         halt = monitor.look_up(run.n_iter, f + problem.shift, gap, size)
