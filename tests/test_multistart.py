@@ -18,8 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, sampling, solve
-from dominantsets.solvers import Problem, batch
-from dominantsets.solvers import dual as dual_module
+from dominantsets.solvers import Monitor, Point, Problem, batch
 from dominantsets.solvers.dual import Dual
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
@@ -203,17 +202,15 @@ def test_a_batch_is_as_many_passes_alone(kind, n, d, seed, times, blocks):
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_solutions_of_a_batch_are_those_of_single_solves(kind, dtype, monkeypatch):
+def test_solutions_of_a_batch_are_those_of_single_solves(kind, dtype):
     S = as_similarity(features(800, 5).astype(dtype), kind)
-    monkeypatch.setattr(dual_module, "SMALL", 0)
-    monkeypatch.setattr(batch, "SMALL", 0)
     problem = Problem(S, 20.0 * S.peak)
-    assert batch.applies(problem)
-    run = multistart(S, 3, shift=problem.shift, n_starts=6, random_state=0)
-    found = next(run)
-    for i, solution in zip(found.starts, found.solutions, strict=True):
+    starts = [3, 99, 500, 501, 700]
+    points = [Point(np.array([i]), np.ones(1)) for i in starts]
+    found = batch.solve_batch(problem, points, algorithm="dual", tol=1e-10, max_iter=100, monitor=Monitor())
+    for i, solution in zip(starts, found, strict=True):
         assert solution.status is Status.CONVERGED
-        alone = solve(S, start=int(i), shift=problem.shift)
+        alone = solve(S, start=i, shift=problem.shift)
         assert solution.value == pytest.approx(alone.value, rel=1e-7)
         if alone.members.tolist() == solution.members.tolist():
             np.testing.assert_allclose(alone.weights, solution.weights, atol=1e-7)

@@ -16,7 +16,7 @@ from dominantsets.peeling import HALTS, End, Extraction, check_peeling
 from dominantsets.sampling import SAMPLINGS, sample_starts
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Ints
-from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, batch, solve_from
+from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, solve_from
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.starts import STARTS, check_start
 
@@ -113,8 +113,6 @@ class MultiStart(Extraction, Iterator[Pass]):
 
     def _solve(self, points: list[Point]) -> list[DominantSet]:
         problem, monitor, options = self._problem, self._monitor, self._options
-        if options["algorithm"] == "dual" and len(points) > 1 and batch.applies(problem):
-            return batch.solve_batch(problem, points, monitor=monitor, **options)
         guarded = _Guarded(monitor)
         work = Parallel(self._n_jobs, backend="threading", return_as="generator")(
             # columns are kept by one solver at a time, everything else is shared

@@ -2,11 +2,13 @@ r"""Many starts of the dual in one pass: a matrix product instead of as many pro
 
 For s starts the pass is :math:`S = U W^T + b` (n × s), a threshold for each column, and
 :math:`x = \max(0, S - \tau) / \kappa`. S is made in blocks of rows and never kept as a whole beyond a budget.
-The thresholds need two sweeps over it: the first bounds each tau from below by g(C) of what lies above the
-tau of the last pass (any set C bounds it), the second collects what lies above that bound, which is little
-more than the support; the rest is sparse work.
+The thresholds need one or two sweeps over it: what lies above the tau of the last pass bounds the new one
+from below by g(C) (any set C does); only where that bound is lower a second sweep collects the rest. What is
+above is little more than the support, and the rest is sparse work.
 
-``batch_pass`` is plain array code: what it calls exists under the same name in NumPy and in torch.
+On a CPU this is slower than the compiled passes of single starts (docs/decisions.md), which multi-start
+therefore uses; it is the form for devices where a product is cheap. ``batch_pass`` is plain array code: what it
+calls exists under the same name in NumPy and in torch.
 """
 
 from __future__ import annotations
@@ -15,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dominantsets.similarity import LowRank
 from dominantsets.similarity.base import Floats
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.climb import Climb
-from dominantsets.solvers.dual import SMALL, Dual, DualPoint
+from dominantsets.solvers.dual import Dual, DualPoint
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
@@ -53,51 +54,64 @@ def values_of(rows: Rows, W: Any, begin: int, end: int) -> Any:
     """A block of S: rows begin to end, a column for each start; the dead have the value -inf."""
     block = rows.X[begin:end] @ W.T
     if rows.center is not None:
-        block = block - rows.center @ W.T
-    block = block * rows.factor
+        block -= rows.center @ W.T
+    block *= rows.factor
     if rows.scale is not None:
-        block = block * rows.scale[begin:end, None]
+        block *= rows.scale[begin:end, None]
     if rows.bias is not None:
-        block = block + rows.bias[begin:end, None]
-    block[~rows.alive[begin:end]] = -np.inf
+        block += rows.bias[begin:end, None]
+    here = rows.alive[begin:end]
+    if not bool(here.all()):
+        block[~here] = -np.inf
     return block
-
-
-def applies(problem: Problem) -> bool:
-    """Whether many starts are better solved together: dense low-rank features, and not a few."""
-    rows = problem.similarity.rows if isinstance(problem.similarity, LowRank) else None
-    return rows is not None and not rows.sparse and rows.n * rows.d > SMALL
 
 
 def batch_pass(xp: Any, rows: Rows, W: Any, guess: Any) -> Found:
     """x(w) for every row w of W; ``guess`` holds a tau for each, good or bad (-inf where there is none)."""
     n, s = rows.X.shape[0], W.shape[0]
     height = max(1, BLOCK_VALUES // s)
-    keep = n * s <= KEPT_VALUES
-    kept = []
-    total, mass = xp.zeros_like(guess) - 1.0, xp.zeros_like(guess)
-    low = xp.zeros_like(guess) - np.inf
-    for begin in range(0, n, height):
-        block = values_of(rows, W, begin, begin + height)
-        inverse = rows.inverse[begin : begin + height, None]
-        low = xp.maximum(low, xp.amax(block - 1.0 / inverse, 0))
-        above = block > guess
-        mass = mass + (above * inverse).sum(0)
-        total = total + (xp.where(above, block, xp.zeros_like(block)) * inverse).sum(0)
-        if keep:
-            kept.append(block)
-    low = xp.where(mass > 0, xp.maximum(low, total / xp.where(mass > 0, mass, mass + 1.0)), low)
-    objects: Any = []
-    starts: Any = []
-    values: Any = []
-    for number, begin in enumerate(range(0, n, height)):
-        block = kept[number] if keep else values_of(rows, W, begin, begin + height)
-        place, start = xp.where(block > low)
+    begins = range(0, n, height)
+    kept = [values_of(rows, W, b, b + height) for b in begins] if n * s <= KEPT_VALUES else None
+
+    def blocks() -> Any:
+        for number, begin in enumerate(begins):
+            yield begin, values_of(rows, W, begin, begin + height) if kept is None else kept[number]
+
+    def lowest() -> Any:
+        """tau is at least the largest value minus the largest kappa."""
+        top = xp.zeros_like(guess) - np.inf
+        for _, block in blocks():
+            top = xp.maximum(top, xp.amax(block, 0))
+        return top - 1.0 / rows.inverse.min()
+
+    level = guess if bool(xp.isfinite(guess).all()) else xp.where(xp.isfinite(guess), guess, lowest())
+    found = _above(xp, blocks(), level)
+    bound = _bound(xp, *found, rows.inverse, s)
+    if not bool(xp.isfinite(bound).all()):  # a level above everybody bounds nothing
+        bound = xp.where(xp.isfinite(bound), bound, lowest())
+    if bool((bound < level).any()):  # somebody between the two was left out
+        found = _above(xp, blocks(), xp.minimum(level, bound))
+    return _threshold(xp, *found, rows.inverse, s)
+
+
+def _bound(xp: Any, objects: Any, starts: Any, values: Any, inverse: Any, s: int) -> Any:
+    """g(C) of each start's objects, -inf where there are none."""
+    share = inverse[objects]
+    mass = xp.bincount(starts, share, s)
+    some = mass > 0
+    bound = (xp.bincount(starts, share * values, s) - 1.0) / xp.where(some, mass, mass + 1.0)
+    return xp.where(some, bound, bound * 0.0 - np.inf)
+
+
+def _above(xp: Any, blocks: Any, level: Any) -> tuple[Any, Any, Any]:
+    """Objects, starts and values above each start's level."""
+    objects, starts, values = [], [], []
+    for begin, block in blocks:
+        place, start = xp.where(block > level)
         objects.append(place + begin)
         starts.append(start)
         values.append(block[place, start])
-    objects, starts, values = (xp.concatenate(part) for part in (objects, starts, values))
-    return _threshold(xp, objects, starts, values, rows.inverse, s)
+    return xp.concatenate(objects), xp.concatenate(starts), xp.concatenate(values)
 
 
 def _threshold(xp: Any, objects: Any, starts: Any, values: Any, inverse: Any, s: int) -> Found:
