@@ -7,8 +7,8 @@ from below by g(C) (any set C does); only where that bound is lower a second swe
 above is little more than the support, and the rest is sparse work.
 
 On a CPU this is slower than the compiled passes of single starts (docs/decisions.md), which multi-start
-therefore uses; it is the form for devices where a product is cheap. ``batch_pass`` is plain array code: what it
-calls exists under the same name in NumPy and in torch.
+therefore uses; it is the form for devices where a product is cheap. ``batch_pass`` is plain array code: what
+it calls exists under the same name in NumPy and in torch.
 """
 
 from __future__ import annotations
