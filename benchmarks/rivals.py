@@ -31,12 +31,6 @@ pin_threads(THREADS)
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
 SECONDS, GIGABYTES = 60, 6
-NEWSGROUPS = {
-    1: "soc.religion.christian comp.os.ms-windows.misc talk.politics.guns alt.atheism talk.politics.misc",
-    2: "comp.windows.x sci.med rec.autos sci.crypt talk.religion.misc",
-    3: "misc.forsale comp.sys.mac.hardware talk.politics.mideast sci.electronics rec.motorcycles",
-    4: "comp.graphics rec.sport.hockey sci.space rec.sport.baseball comp.sys.ibm.pc.hardware",
-}
 Loaded = tuple[np.ndarray, "np.ndarray | None", int]
 
 
@@ -45,16 +39,10 @@ def folder() -> Path:
 
 
 def newsgroups(k: int) -> Loaded:
-    from sklearn.datasets import fetch_20newsgroups
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from dominantsets.experiments.newsgroups import features
 
-    news = fetch_20newsgroups(
-        subset="test", categories=NEWSGROUPS[k].split(), data_home=folder() / "newsgroups",
-        download_if_missing=False,
-    )  # fmt: skip
-    tfidf = TfidfVectorizer(max_df=0.5, min_df=2, max_features=10_000, stop_words="english")
-    return TruncatedSVD(20, random_state=0).fit_transform(tfidf.fit_transform(news.data)), news.target, 5
+    X, y = features(k, seed=0)
+    return X, y, 5
 
 
 def digits() -> Loaded:
@@ -91,7 +79,7 @@ def blobs(n: int) -> Loaded:
 
 
 DATA: dict[str, Callable[[], Loaded]] = {
-    **{f"newsgroups {k}": lambda k=k: newsgroups(k) for k in NEWSGROUPS},
+    **{f"newsgroups {k}": lambda k=k: newsgroups(k) for k in range(1, 5)},
     "digits": digits,
     "usps": usps,
     "glove": glove,

@@ -124,14 +124,18 @@ def test_newsgroups_come_close_to_the_papers_tables():
             for column, place in newsgroups.COLUMNS
         ]
         away[shift] = float(np.sqrt(np.mean(np.square(differences))))
+        rates = {row["method"]: row["ar"] for row in rows if row["t"] == 1_000}
+        if shift == newsgroups.SHIFT:  # the switch does what it is for: the paper's AFW-B row comes nearer
+            paper = NEWSGROUPS[2, "AFW-B", 1_000][1]
+            assert abs(rates[newsgroups.RESIDUE] - paper) < abs(rates["AFW-B"] - paper)
     assert away[newsgroups.SHIFT] < 0.1
     assert away[newsgroups.LITERAL] > away[newsgroups.SHIFT]
 
 
-def test_the_residue_is_the_only_difference_of_the_switch():
-    """Far from a drop both forms of away-steps are the same."""
+def test_without_a_drop_the_switch_changes_nothing():
+    """A few steps from the barycenter, too few for a residue to matter: the library's support."""
     A, _ = similarity(0.2, 0)
-    labels, clusters = newsgroups.away_with_residue(A + 5.0, 3)
-    ours = solve(as_similarity(A), shift=5.0, algorithm="away", start="barycenter", tol=0.0, max_iter=3)
-    assert set(ours.members.tolist()) <= set(clusters[0].members.tolist())
-    assert labels.min() == 0
+    for t in (1, 3):
+        _, clusters = newsgroups.away_with_residue(A + 5.0, t)
+        ours = solve(as_similarity(A), shift=5.0, algorithm="away", start="barycenter", tol=0.0, max_iter=t)
+        assert ours.members.tolist() == clusters[0].members.tolist()

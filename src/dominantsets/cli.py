@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from dominantsets import __version__, files
-from dominantsets.job import Job, environment
+from dominantsets.job import Job, environment, shift_of
 
 app = typer.Typer(
     help="Dominant set clustering: groups whose members are more alike than anything outside.",
@@ -352,16 +352,6 @@ def segment_command(
     typer.echo(f"{len(found.clusters)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
     if len(found.clusters) < n_segments:
         typer.echo(f"fewer than {n_segments}: the rest of the picture falls to those found", err=True)
-
-
-def shift_of(text: str) -> float | str:
-    """A number, or "auto"."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise files.FileError(f"--shift {text} is neither a number nor auto.") from None
 
 
 @app.command()

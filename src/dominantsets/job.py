@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from dominantsets._checks import memory_available, require_memory
+from dominantsets._threads import N_THREADS
 from dominantsets.estimator import DominantSets
 from dominantsets.files import FileError, Table
 from dominantsets.peeling import End
@@ -55,7 +56,7 @@ class Job:
             self.n_clusters,
             affinity=affinity,
             affinity_params=params,
-            shift=self._shift(),
+            shift=shift_of(self.shift),
             algorithm=self.algorithm,
             tol=self.tol,
             max_time=self.max_time,
@@ -66,14 +67,6 @@ class Job:
         model.fit(X)
         features = X if affinity != "precomputed" and not params else None
         return Result(model, table, features)
-
-    def _shift(self) -> float | str:
-        if self.shift == "auto":
-            return "auto"
-        try:
-            return float(self.shift)
-        except ValueError:
-            raise FileError(f"--shift {self.shift} is neither a number nor auto.") from None
 
     def _prepared(self, table: Table) -> tuple[Any, str, dict[str, Any] | None]:
         """The data, its affinity, and the affinity's parameters."""
@@ -89,6 +82,16 @@ class Job:
         if self.convert == "path":
             return data, "path", {"metric": "precomputed"}
         return distance_to_similarity(data, self.convert), "precomputed", None
+
+
+def shift_of(text: str) -> float | str:
+    """A number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise FileError(f"--shift {text} is neither a number nor auto.") from None
 
 
 def distance_to_similarity(D: Any, how: str) -> Any:
@@ -262,8 +265,6 @@ class Result:
 
 def environment() -> list[tuple[str, Any]]:
     """Versions, threads, memory and extras."""
-    from dominantsets._threads import N_THREADS
-
     free = memory_available()
     rows: list[tuple[str, Any]] = [
         ("dominantsets", version("dominantsets")),

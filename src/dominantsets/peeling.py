@@ -48,19 +48,7 @@ HALTS = {
 
 
 class Extraction:
-    """Clusters that are taken out of one similarity: what peeling and multi-start share.
-
-    Attributes
-    ----------
-    end : End or None
-        Why there are no more clusters; None while there may be.
-    n_clusters : int
-        Clusters found so far.
-    labels : ndarray of int
-        The number of each object's cluster, in the order found; -1 for objects not in a cluster.
-    coherence : float
-        What a cluster's ``threshold`` must exceed where ``n_clusters`` is not given.
-    """
+    """Clusters that are taken out of one similarity: what :class:`Peeling` and multi-start share."""
 
     def __init__(
         self,

@@ -114,9 +114,8 @@ class _Rounds:
         away[self.payoffs.objects] = False
         away[self.working] = False
         others = np.flatnonzero(away)
-        best = np.argsort(-self.problem.degrees[others], kind="stable")[
-            :count
-        ]  # those with most to gain among
+        # all have the payoff 0 now; those of large degree gain most once some of them are in
+        best = np.argsort(-self.problem.degrees[others], kind="stable")[:count]
         return np.sort(others[best])
 
     def improve(self, tol: float, max_iter: int, monitor: Monitor) -> Status:
