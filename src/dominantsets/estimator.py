@@ -20,7 +20,8 @@ from dominantsets.checkpoint import Checkpoint, signature
 from dominantsets.multistart import MultiStart, Pass, check_multistart
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
-from dominantsets.refinement import predict_by_fit, refine, without_noise
+from dominantsets.partition import Partition, partition, predict_by_fit
+from dominantsets.resolution import Resolution, resolve
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
@@ -29,8 +30,6 @@ from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
 
-SHIFT_PER_OBJECT = 0.01  # measured: benchmarks/shift.py
-SHIFT_PER_DEGREE = 0.9  # of a graph's mean degree
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 ASSIGNMENTS = ("average", "refine")
 
@@ -162,8 +161,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_time: float | None = None,
         cutoff: float = 2e-12,
         min_cluster_size: int = 1,
-        assign: str | None = None,
-        keep_noise: float | str | None = None,
+        assign: str | None = "refine",
+        keep_noise: float | str | None = "auto",
         n_starts: int = 1,
         sampling: str = "uniform",
         max_overlap: float = 0.1,
@@ -249,7 +248,18 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
-        self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
+        if isinstance(self.shift, str):
+            self.resolution_ = resolve(
+                similarity,
+                degrees,
+                self.n_clusters,
+                refined=self.assign == "refine",
+                random_state=random_state,
+                monitor=monitor,
+            )
+        else:
+            self.resolution_ = Resolution(float(self.shift), "given.")
+        self.shift_ = self.resolution_.shift
         many = self.n_starts > 1
         options: dict[str, Any] = {
             "shift": self.shift_,
@@ -275,7 +285,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 **options,
             )
         else:
-            run = Peeling(similarity, self.n_clusters, **options)
+            plain = isinstance(self.start, str) and self.start == "vertex" and options["algorithm"] == "dual"
+            run = Peeling(
+                similarity, self.n_clusters, warm=self.resolution_.rough if plain else (), **options
+            )
         keep = None
         if self.checkpoint is not None:
             names = ["n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap"]
@@ -284,10 +297,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 name: value for name, value in options.items() if name not in ("monitor", "degrees")
             }
             keep = Checkpoint(self.checkpoint, signature(similarity, depends))
-        self.clusters_ = self._collect(run, random_state, keep)
+        if self.resolution_.halt is not None:
+            run.end = self.resolution_.halt
+        clusters = self._collect(run, random_state, keep)
         self.end_ = run.end
-        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(self.clusters_)
-        self._set_results(run.labels)
+        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
+        self._set_results(clusters, run)
 
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):
@@ -300,15 +315,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
         if self.assign is not None:
             one_of("assign", self.assign, ASSIGNMENTS)
-        if self.keep_noise is not None:
-            quantile = (
-                not isinstance(self.keep_noise, str) and 0.0 <= real("keep_noise", self.keep_noise) <= 1.0
+        if isinstance(self.keep_noise, str):
+            one_of("keep_noise", self.keep_noise, ("auto", "payoff"))
+        elif self.keep_noise is not None and not 0.0 <= real("keep_noise", self.keep_noise) <= 1.0:
+            raise ValueError(
+                f"keep_noise={self.keep_noise!r} is not a quantile between 0 and 1, 'auto', 'payoff' or None."
             )
-            if self.assign != "refine" or not (quantile or self.keep_noise == "payoff"):
-                raise ValueError(
-                    f"keep_noise={self.keep_noise!r} needs assign='refine', and is a quantile between 0 and "
-                    "1 or 'payoff'."
-                )
+        if self.keep_noise not in (None, "auto") and self.assign != "refine":
+            raise ValueError(f"keep_noise={self.keep_noise!r} needs assign='refine', got {self.assign!r}.")
         real("verbose", self.verbose)
         whole("n_starts", self.n_starts, at_least=1)
         if self.n_starts > 1:
@@ -363,20 +377,27 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End.INTERRUPTED
         return clusters
 
-    def _set_results(self, labels: Ints) -> None:
-        memberships = np.zeros(labels.size)
+    def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart) -> None:
+        kept = range(len(clusters))
+        if self.n_clusters is None:  # those that stand alone; the others were only in the way
+            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
+        numbers = np.full(len(clusters) + 1, -1, dtype=np.int64)  # the last place is for the label -1
+        numbers[kept] = np.arange(len(kept))
+        self.clusters_ = [clusters[k] for k in kept]
+        self.cores_: Ints = numbers[run.labels]
+        memberships = np.zeros(self.cores_.size)
         for k, cluster in enumerate(self.clusters_):
-            mine = labels[cluster.members] == k  # all of them, unless clusters of one pass overlap
+            mine = self.cores_[cluster.members] == k  # all of them, unless clusters of one pass overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-        self.cores_ = labels.copy()
-        self._refined: tuple[Ints, Floats] | None = None
+        labels = self.cores_.copy()
+        self._partition: Partition | None = None
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
-            refined = refine(self.similarity_, labels, len(self.clusters_))
-            self._refined = refined.labels, refined.weights
-            keep = self.keep_noise
-            labels = refined.labels if keep is None else without_noise(refined, self.cores_, keep)
+            self._partition = partition(
+                self.similarity_, self.clusters_, labels, self.keep_noise, self.resolution_.seeds
+            )
+            labels = self._partition.labels
         self.labels_ = labels
         self.memberships_: Floats = memberships
         self.n_clusters_ = len(self.clusters_)
@@ -408,7 +429,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{worst:.1g}); raise max_iter={self.max_iter} or use algorithm='pairwise'.",
                 ConvergenceWarning,
             )
-        if self.n_clusters_ == 0:
+        if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
+            warn(
+                "no cluster was found: no group stands out of the data, which look like noise or like one "
+                "group; pass n_clusters, or a shift, to get clusters anyway."
+            )
+        elif self.n_clusters_ == 0:
             warn("no cluster was found: no two objects have a positive similarity.")
         elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
             warn(
@@ -439,8 +465,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, **self._accepted())
         if sp.issparse(X):
             X = sp.csr_array(X)
-        if self.assign == "refine" and self._refined is not None:
-            return predict_by_fit(self.similarity_, *self._refined, X)
+        if self.assign == "refine" and self._partition is not None:
+            return predict_by_fit(self.similarity_, self.clusters_, self._partition, X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
 
@@ -452,17 +478,3 @@ def _say(line: str) -> None:
     else:
         sys.stderr.write(f"{line}\n")
 
-
-def automatic_shift(similarity: Similarity, degrees: Floats) -> float:
-    """The shift for which clusters keep their extent as more objects are drawn.
-
-    A cluster of M - D² is a ball that holds a fixed mass, the sum of radius² - distance² over its
-    objects; that sum grows with n, so the shift must. See docs/decisions.md for the measurement.
-    """
-    n = similarity.n
-    if n < 2:
-        return 0.0
-    if similarity.peak is None:
-        return SHIFT_PER_DEGREE * float(degrees.mean())
-    mean = float(degrees.sum()) / (n * (n - 1.0))
-    return SHIFT_PER_OBJECT * n * max(0.0, similarity.peak - mean)

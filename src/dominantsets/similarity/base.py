@@ -122,6 +122,16 @@ class Similarity(ABC):
             out[rows] = self.cross(new[rows], support) @ weights
         return out
 
+    def own(self, objects: Ints) -> Floats:
+        """The similarity of objects to copies of themselves; for kinds that have a ``peak``."""
+        if self.peak is None:
+            raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
+        return np.full(len(objects), self.peak)
+
+    def own_of(self, new: Any) -> Floats:
+        """The same for new objects."""
+        return self.own(np.arange(new.shape[0]))
+
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         """Center and radius of the objects that have a payoff above f, where they are a ball."""
         return None

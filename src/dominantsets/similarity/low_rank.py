@@ -85,6 +85,14 @@ class LowRank(Similarity):
             added=added,
         )
 
+    def own(self, objects: Ints) -> Floats:
+        return np.asarray(self.self_similarity[objects])
+
+    def own_of(self, new: Any) -> Floats:
+        rows, bias = self._arrivals(new)
+        out = self.factor * rows.square_norms() + (self.offset or 0.0)
+        return out if bias is None else out + 2.0 * bias
+
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
         if self.kind != "sqeuclidean" or self.rows.center is None:
