@@ -52,8 +52,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
-        ``"nearest_neighbors"``, ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of
-        two sets of rows.
+        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data whose
+        groups are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two
+        sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
@@ -254,7 +255,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 degrees,
                 self.n_clusters,
                 refined=self.assign == "refine",
-                random_state=random_state,
                 monitor=monitor,
             )
         else:

@@ -158,7 +158,8 @@ def predict_by_fit(
         if members.size:
             share = np.full(members.size, 1.0 / np.sqrt(max(weight, 1e-300)))
             fits[k] = similarity.payoff(new, members, share)
-    labels = np.where(fits.max(axis=0) <= 0.0, -1, fits.argmax(axis=0))
+    top = fits.max(axis=0)  # 0: nothing in common with anybody; -inf: another component
+    labels = np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=0))
     balls = Balls.of(similarity, clusters) if partition.keep_noise == "auto" and similarity.peak else None
     if balls is not None:
         own = similarity.own_of(new)

@@ -2,9 +2,10 @@ r"""Which shift: resolutions that are tried, and how one is chosen without label
 
 A cluster of features is a ball with :math:`\sum_i \max(0, \rho^2 - d_i^2) = \kappa`, where :math:`\kappa` is the
 similarity p of an object to its copy plus the shift. More objects of one distribution fill the same ball in
-proportion, so a resolution is a share c of :math:`n (p - m)`, with m the mean similarity of two objects:
+proportion, so a resolution is a share c of :math:`n (p - q)`, with q the lower quartile of the similarities of
+two objects (a mean would follow a single far one):
 
-.. math:: \alpha = c\,n\,(p - m) - p.
+.. math:: \alpha = c\,n\,(p - q) - p.
 
 It may be negative: a constant in the similarity is only a shift, and the constant of M - D² (which one far
 object can blow up) thus does not matter. Four shares are tried, on a sample where there are many objects, and
@@ -32,12 +33,13 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.api import choose
 
-SHARES = tuple(0.01 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - m), the largest first
+SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARE_OF_DEGREE = 0.9  # of a graph's mean degree: above 1 everybody would gain by joining
 FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
 SAMPLE = 3_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 50
 SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
+SIDE = 64  # objects on either side of the pairs from which the quartile is taken
 NEARLY = 0.85  # of the best score, without n_clusters
 RACE = 8  # rounds of refinement after which partitions are compared
 ROUGH = 1e-5  # relative gap that is enough to compare resolutions
@@ -50,7 +52,7 @@ class Candidate:
     Attributes
     ----------
     share : float
-        The share c of n (p - m) that it is.
+        The share c of n (p - q) that it is.
     shift : float
         The shift for all n objects.
     n_clusters : int
@@ -93,7 +95,7 @@ class Resolution:
     rough: list[DominantSet] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
-        lines = [f"{'shift':>12} {'share of n(p-m)':>16} {'clusters':>9} {'coverage':>9} {'score':>7}"]
+        lines = [f"{'shift':>12} {'share of n(p-q)':>16} {'clusters':>9} {'coverage':>9} {'score':>7}"]
         for c in self.candidates:
             mark = "  <- chosen" if c.shift == self.shift else ""
             lines.append(
@@ -118,11 +120,23 @@ def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
         return 0.0
     if similarity.peak is None:
         return SHARE_OF_DEGREE * float(degrees.mean())
-    mean = float(degrees.sum()) / (n * (n - 1.0))
-    spread = similarity.peak - mean
+    spread = similarity.peak - _quartile(similarity, degrees)
     if not spread > 1e-12 * abs(similarity.peak):  # all alike
         return 0.0
     return share * max(1.0, np.sqrt(FEW / n)) * n * spread - similarity.peak
+
+
+def _quartile(similarity: Similarity, degrees: Floats) -> float:
+    """The lower quartile of the similarities of two objects, from a few thousand pairs."""
+    some = _evenly(degrees, 2 * SIDE)
+    return float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25))
+
+
+def _evenly(degrees: Floats, count: int) -> Ints:
+    """Objects from the lowest degree to the highest: the same ones in whatever order they come."""
+    n = degrees.size
+    places = np.linspace(0, n - 1, min(count, n)).astype(np.int64)
+    return np.argsort(degrees, kind="stable")[places]
 
 
 def resolve(
@@ -131,7 +145,6 @@ def resolve(
     n_clusters: int | None,
     *,
     refined: bool,
-    random_state: np.random.RandomState,
     monitor: Monitor,
 ) -> Resolution:
     """Choose a shift without labels.
@@ -146,8 +159,6 @@ def resolve(
         Clusters asked for.
     refined : bool
         Whether the best refined partition over all candidates is wanted too, to start refinement from.
-    random_state : RandomState
-        Draws the sample, where there is one.
     monitor : Monitor
         Knows the time limit, Ctrl-C and the callback.
 
@@ -160,7 +171,7 @@ def resolve(
     if similarity.peak is None or similarity.n < 4 or standard == 0.0:
         what = "a graph: 0.9 of its mean degree" if similarity.peak is None else "too little to compare"
         return Resolution(standard, f"{what}.")
-    objects = _sample(similarity, n_clusters, random_state)
+    objects = _sample(similarity, degrees, n_clusters)
     if objects.size == similarity.n:
         sub, sub_degrees = similarity, degrees
     else:
@@ -191,14 +202,14 @@ def resolve(
     )
 
 
-def _sample(similarity: Similarity, n_clusters: int | None, random_state: np.random.RandomState) -> Ints:
+def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
     limit = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
     if not isinstance(similarity, LowRank):
         limit = min(limit, SAMPLE_OF_MATRIX)
     if similarity.n <= limit or isinstance(similarity, Path):
         return np.arange(similarity.n)
-    return np.sort(random_state.choice(similarity.n, limit, replace=False)).astype(np.int64)
+    return np.sort(_evenly(degrees, limit))
 
 
 def restricted(similarity: Similarity, objects: Ints) -> Similarity:
