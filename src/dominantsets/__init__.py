@@ -3,7 +3,9 @@
 from dominantsets.estimator import DominantSets
 from dominantsets.multistart import MultiStart, Pass, multistart
 from dominantsets.peeling import End, Peeling, peel
+from dominantsets.resolution import Candidate, Resolution
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import (
     DominantSet,
     PathSpectrum,
@@ -19,6 +21,7 @@ from dominantsets.solvers import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Candidate",
     "DominantSet",
     "DominantSets",
     "End",
@@ -27,14 +30,17 @@ __all__ = [
     "PathSpectrum",
     "Peeling",
     "Progress",
+    "Resolution",
     "Similarity",
     "Status",
     "Step",
     "Trace",
     "as_similarity",
+    "guaranteed_shift",
     "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",
     "solve",
+    "sufficient_shift",
 ]

@@ -22,6 +22,7 @@ from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
 from dominantsets.partition import Partition, partition, predict_by_fit
 from dominantsets.resolution import Resolution, resolve
+from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
@@ -46,9 +47,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : int, optional
-        Largest number of clusters. Without it clusters are peeled until nothing coherent is left:
-        until one is a single object, or hardly more alike than all of the data; :func:`peel` has the
-        formula.
+        Largest number of clusters. Without it, those that stand alone: sharper than noise is, and not the
+        shell of another one (:mod:`dominantsets.coherence`); there may be none.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -58,11 +58,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
-    shift : float or "auto", default="auto"
-        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" is
-        0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
-        proportion to n so that clusters keep their extent as more objects are drawn from one
-        distribution; for a graph, 0.9 of its mean degree.
+    shift : float, "auto", "guaranteed" or "sufficient", default="auto"
+        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
+        to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
+        the one whose clusters stand out most (:mod:`dominantsets.resolution`; ``resolution_`` has
+        the reason); for a graph, 0.9 of its mean degree. It may be negative, where a constant in the
+        similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
+        cluster has fewer than ``min_cluster_size`` members; "sufficient" searches for a smaller one that is
+        enough on these data (about ten times the work).
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
@@ -77,15 +80,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     cutoff : float, default=2e-12
         Members have a weight above this.
     min_cluster_size : int, default=1
-        Fitting ends before a cluster with fewer members.
-    assign : {None, "average", "refine"}, default=None
-        What becomes of objects in no cluster: they stay -1; "average": they join the cluster with which
-        they have the highest average similarity (the paper's post-assignment); "refine": all objects,
-        those of the cores too, move to the cluster that they fit best until nothing moves, see
-        :mod:`dominantsets.refinement`.
-    keep_noise : float or "payoff", optional
-        With ``assign="refine"``: a quantile q leaves out (-1) objects that fit their cluster less well than
-        the q-quantile of its core; "payoff" leaves out all that are in no core. None assigns every object.
+        Fitting ends before a cluster with fewer members; see ``shift`` for how to have none.
+    assign : {"refine", "average", None}, default="refine"
+        What becomes of objects in no core. "refine": all objects, those of the cores too, move to the
+        cluster that they fit best until nothing moves, see :mod:`dominantsets.refinement`; "average": those
+        in no core join the cluster with which they have the highest average similarity (the paper's
+        post-assignment); None: they stay -1, and the labels are the cores'.
+    keep_noise : float, "auto", "payoff" or None, default="auto"
+        With ``assign="refine"``, what stays out (-1): "auto", objects farther than 1.75 radii from the centre
+        of every core; a quantile q, those that fit their cluster less well than the q-quantile of its
+        core; "payoff", all that are in no core; None, nobody.
     n_starts : int, default=1
         1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
         so many sampled objects at once, see :func:`multistart`.
@@ -131,6 +135,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Passes of multi-start; without it, as many as clusters.
     shift_ : float
         The shift used.
+    resolution_ : Resolution
+        How it was chosen: the candidates, their scores, and the reason.
     end_ : End
         Why no more clusters were looked for.
     similarity_ : Similarity
@@ -249,16 +255,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
-        if isinstance(self.shift, str):
-            self.resolution_ = resolve(
-                similarity,
-                degrees,
-                self.n_clusters,
-                refined=self.assign == "refine",
-                monitor=monitor,
-            )
-        else:
-            self.resolution_ = Resolution(float(self.shift), "given.")
+        self.resolution_ = self._resolution(similarity, degrees, monitor)
         self.shift_ = self.resolution_.shift
         many = self.n_starts > 1
         options: dict[str, Any] = {
@@ -304,13 +301,34 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
         self._set_results(clusters, run)
 
+    def _resolution(self, similarity: Similarity, degrees: Floats, monitor: Monitor) -> Resolution:
+        """The shift: given, chosen, or such that no cluster is small."""
+        size = int(self.min_cluster_size)
+        if self.shift == "guaranteed":
+            shift = guaranteed_shift(similarity, size)
+            return Resolution(shift, f"no cluster can have fewer than {size} members.")
+        if self.shift == "sufficient":
+            shift = sufficient_shift(
+                similarity, size, self.n_clusters, degrees=degrees, monitor=monitor, cutoff=self.cutoff
+            )
+            return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
+        if not isinstance(self.shift, str):
+            return Resolution(float(self.shift), "given.")
+        refined = self.assign == "refine"
+        return resolve(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
+
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):
             one_of("affinity", self.affinity, AFFINITIES)
         elif not callable(self.affinity) and not isinstance(self.affinity, Similarity):
             raise ValueError(f"affinity={self.affinity!r} is neither a name, a callable nor a Similarity.")
         if isinstance(self.shift, str):
-            one_of("shift", self.shift, ("auto",))
+            one_of("shift", self.shift, ("auto", "guaranteed", "sufficient"))
+            if self.shift != "auto" and whole("min_cluster_size", self.min_cluster_size, at_least=1) < 2:
+                raise ValueError(
+                    f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
+                    f"{self.min_cluster_size}."
+                )
         shift = 0.0 if isinstance(self.shift, str) else self.shift
         check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
         if self.assign is not None:
@@ -378,7 +396,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return clusters
 
     def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart) -> None:
-        kept = range(len(clusters))
+        kept = list(range(len(clusters)))
         if self.n_clusters is None:  # those that stand alone; the others were only in the way
             kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
         numbers = np.full(len(clusters) + 1, -1, dtype=np.int64)  # the last place is for the label -1

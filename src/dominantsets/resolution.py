@@ -123,7 +123,7 @@ def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
     spread = similarity.peak - _quartile(similarity, degrees)
     if not spread > 1e-12 * abs(similarity.peak):  # all alike
         return 0.0
-    return share * max(1.0, np.sqrt(FEW / n)) * n * spread - similarity.peak
+    return share * max(1.0, float(np.sqrt(FEW / n))) * n * spread - similarity.peak
 
 
 def _quartile(similarity: Similarity, degrees: Floats) -> float:

@@ -47,6 +47,9 @@ class Graph(Similarity):
         """The stored matrix."""
         return self._A
 
+    def largest(self) -> float:
+        return float(self._A.data.max(initial=0.0))
+
     def block(self, rows: Ints, cols: Ints) -> Floats:
         cols = np.asarray(cols)
         order = np.argsort(cols, kind="stable")

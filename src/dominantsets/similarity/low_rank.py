@@ -85,6 +85,11 @@ class LowRank(Similarity):
             added=added,
         )
 
+    def largest(self) -> float:
+        if self.kind == "sqeuclidean":
+            return float(self.offset or 0.0)
+        return self.factor * self.longest**2 + (self.offset or 0.0)
+
     def own(self, objects: Ints) -> Floats:
         return np.asarray(self.self_similarity[objects])
 
