@@ -121,7 +121,12 @@ def test_new_objects_of_a_component_without_a_cluster():
     assert labels[2] == -1
 
 
-@given(st.sampled_from(["cosine", "sqeuclidean", "linear"]), st.booleans(), st.integers(2, 5), st.integers(0, 10_000))
+@given(
+    st.sampled_from(["cosine", "sqeuclidean", "linear"]),
+    st.booleans(),
+    st.integers(2, 5),
+    st.integers(0, 10_000),
+)
 def test_sums_and_the_table_agree(kind, single, k, seed):
     """The compiled rounds against the plain ones, which ask the similarity for everything."""
     rng = np.random.default_rng(seed)

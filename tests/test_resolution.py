@@ -80,7 +80,8 @@ def test_a_restricted_similarity_is_that_of_the_chosen_objects(affinity):
     sub = restricted(S, chosen)
     difference = sub.toarray() - S.block(chosen, chosen)
     off = ~np.eye(20, dtype=bool)
-    np.testing.assert_allclose(difference[off], difference[0, 1], atol=1e-9)  # M may differ: it is only a shift
+    # M may differ: it is only a shift
+    np.testing.assert_allclose(difference[off], difference[0, 1], atol=1e-9)
     if affinity != "sqeuclidean":
         np.testing.assert_allclose(difference, 0.0, atol=1e-9)
 
@@ -207,7 +208,11 @@ def test_a_callback_ends_the_comparison_of_resolutions_too():
         model = DominantSets(4, affinity="rbf", callback=lambda progress: True).fit(X)
     assert model.end_ is End.STOPPED
     resolution = resolve(
-        model.similarity_, model.similarity_.degrees(), 4, refined=False, monitor=Monitor(None, lambda p: True)
+        model.similarity_,
+        model.similarity_.degrees(),
+        4,
+        refined=False,
+        monitor=Monitor(None, lambda p: True),
     )
     assert resolution.halt is End.STOPPED
 

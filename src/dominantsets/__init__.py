@@ -1,6 +1,7 @@
 """Dominant set clustering: groups whose members are more alike than anything outside, with proof."""
 
 from dominantsets.estimator import DominantSets
+from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.multistart import MultiStart, Pass, multistart
 from dominantsets.peeling import End, Peeling, peel
 from dominantsets.resolution import Candidate, Resolution
@@ -23,8 +24,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Candidate",
     "DominantSet",
+    "DominantSetHierarchy",
     "DominantSets",
     "End",
+    "Group",
     "MultiStart",
     "Pass",
     "PathSpectrum",

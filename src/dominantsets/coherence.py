@@ -6,12 +6,12 @@ noise; two numbers tell, and both look at *all* objects, the removed ones too.
 **Joiners.** Objects that were removed earlier and have a payoff above the set's threshold f: they would gain
 by joining. A cluster of the data has few of them; a leftover is outnumbered by them.
 
-**Sharpness.** With J the Jacobian of :math:`w \mapsto U^T x(w)` over the set and its joiners (docs/theory-dual.md),
-:math:`1 - \lambda_{\max}(J)`: how strongly the maximum bends, as a share of :math:`\kappa`. In a region of
-constant density a ball can be moved without loss, so J is the identity in the limit and the sharpness 0; a
-cluster with nothing around it has a sharpness near 1. For any similarity it is
-:math:`1 - \lambda_{\max}(H S H) / \kappa` with S the similarities of the set (an object's own on the diagonal), H the
-centring matrix and :math:`\kappa` the similarity of an object to its copy plus the shift; the two agree.
+**Sharpness.** With J the Jacobian of :math:`w \mapsto U^T x(w)` over the set and its joiners
+(docs/theory-dual.md), :math:`1 - \lambda_{\max}(J)`: how strongly the maximum bends, as a share of
+:math:`\kappa`. In a region of constant density a ball can be moved without loss, so J is the identity in the
+limit and the sharpness 0; a cluster with nothing around it has a sharpness near 1. For any similarity it is
+:math:`1 - \lambda_{\max}(H S H) / \kappa` with S the similarities of the set (an object's own on the
+diagonal), H the centring matrix and :math:`\kappa` the similarity of an object to its copy plus the shift.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dominantsets.similarity.base import Ints
 from dominantsets.solvers import DominantSet, Problem
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
-# Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region differs
-# from the identity by about 1 / root m (benchmarks/resolution.py counts what noise passes)
+# Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
+# differs from the identity by about 1 / root m (benchmarks/resolution.py counts what noise passes)
 SHARP, SHARP_OF_FEW = 0.2, 3.0
 SOME = 400  # objects of a set from which its sharpness is found, where it takes a matrix of them
 MANY = 20_000  # and where it takes their features only

@@ -18,13 +18,13 @@ from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
 from dominantsets.checkpoint import Checkpoint, signature
 from dominantsets.multistart import MultiStart, Pass, check_multistart
+from dominantsets.partition import Partition, partition, predict_by_fit
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
-from dominantsets.partition import Partition, partition, predict_by_fit
 from dominantsets.resolution import Resolution, resolve
-from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.starts import check_start
@@ -495,4 +495,3 @@ def _say(line: str) -> None:
         _log.info(line)
     else:
         sys.stderr.write(f"{line}\n")
-

@@ -1,10 +1,13 @@
-r"""The hierarchy: as the shift falls, clusters split.
+r"""The hierarchy: groups over all shifts.
 
-Above a shift of :math:`(n - 2) \max(a)` every object is in one cluster (docs/theory-size.md). Going down from there,
-each group is solved again at the next lower shift, from where it stood; the solution moves continuously, so
-that this takes a few steps. A group splits where two or more sets inside it are clusters of the data's own,
-not shells of one another (:mod:`dominantsets.coherence`); every other object of the group goes with the
-set whose centre is nearest. The idea is that of Pavan and Pelillo (Dominant sets and hierarchical clustering, 2003).
+As the shift falls from :math:`(n - 2) \max(a)`, where all objects are one cluster (docs/theory-size.md),
+clusters split; the tree of these splits is built from its leaves. At the lowest shift, and at each higher
+one among the objects that no group covers, sets that stand alone (:mod:`dominantsets.coherence`) become
+groups. The dominant set of each group is then followed as the shift rises, from where it stood: the solution
+moves continuously, so that this takes a few steps. Where the sets of two groups come to lie on one another,
+the groups merge. Following a set upwards is unambiguous, while on the way down a large set may stay between
+the clusters that it should split into. The idea of the tree is that of Pavan and Pelillo (Dominant sets and
+hierarchical clustering, 2003).
 """
 
 from __future__ import annotations
@@ -13,22 +16,24 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.coherence import judge
 from dominantsets.peeling import HALTS, End
-from dominantsets.resolution import SHARES, resolve, shift_of
-from dominantsets.similarity import AFFINITIES, Path, Similarity, as_similarity
+from dominantsets.resolution import resolve, shift_of
+from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.sizes import guaranteed_shift
 from dominantsets.solvers import DominantSet, Monitor, Point, Problem, Status, solve_from, solve_problem
 from dominantsets.solvers.api import choose
 
-CLEAN = 0.1  # objects of other sets, for each of its own, that may want to join a set when a group splits
-PATIENCE = 4  # sets in a row that are no clusters of their own, after which a group is not searched further
+FINEST = 1e-4  # the lowest resolution by default, as a share of n (p - q): groups within groups
+CLEAN = 0.5  # objects of other groups, for each of its own, that may want to join a new group
+SAME = 0.5  # of the smaller of two sets that lies in the other, when their groups merge
+_NOBODY = np.empty(0, dtype=np.int64)
+PATIENCE = 4  # sets in a row that do not stand alone, after which no new groups are looked for at a shift
 
 
 @dataclass(eq=False)
@@ -40,26 +45,26 @@ class Group:
     objects : ndarray of int
         All objects of the group.
     core : DominantSet or None
-        The dominant set that it grew around, as it was at the shift at which the group came up; None
-        where several components lie side by side.
-    shift : float
-        The shift below which it is split; the lowest shift tried where it is not.
+        Its dominant set at the highest shift at which it is a group of its own; None where no set stands
+        alone.
+    birth, death : float
+        The shifts at which it comes up, and at which it merges into a larger one.
     children : list of Group
-        What it splits into.
+        The groups that it was merged from; none for a leaf.
     """
 
     objects: Ints
     core: DominantSet | None
-    shift: float
+    birth: float
+    death: float = np.inf
     children: list[Group] = field(default_factory=list)
 
 
 class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     r"""The tree of dominant sets over all shifts.
 
-    At a shift :math:`\alpha` the groups are grown around the dominant sets of
-    :math:`x^T (A - \alpha I) x`; as :math:`\alpha` falls they split, which makes a tree. Its height is
-    the shift.
+    At a shift :math:`\alpha` the groups are the dominant sets of :math:`x^T (A - \alpha I) x` that stand
+    alone; as :math:`\alpha` falls they split, which makes a tree. Its height is the shift.
 
     Parameters
     ----------
@@ -69,13 +74,13 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         How similarity comes from X, see :class:`DominantSets`.
     affinity_params : dict, optional
         Parameters of the affinity.
-    n_levels : int, default=40
+    n_levels : int, default=60
         Shifts at which the tree is looked at, evenly spaced on a logarithmic scale.
     min_shift : float, optional
-        The lowest of them. Without it 0, or the finest automatic shift where that is lower: a constant in the
-        similarity, such as M of M - D², can be so large that nothing has split at 0 yet.
+        The lowest of them. Without it 0, or a fine resolution (:mod:`dominantsets.resolution`) where that
+        is lower: a constant in the similarity, such as M of M - D², can be so large that nothing splits at 0.
     min_cluster_size : int, default=5
-        Groups do not split into smaller sets.
+        Smaller sets are no groups.
     tol : float, default=1e-8
         Relative gap at which a dominant set counts as converged.
     max_iter : int, default=100_000
@@ -87,9 +92,14 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     root_ : Group
         The group of all objects.
+    leaves_ : ndarray of shape (n,)
+        The finest groups: the leaf of each object. One that no dominant set covered before its group merged
+        is in the leaf whose centre is nearest.
+    n_leaves_ : int
+        How many there are.
     linkage_ : ndarray of shape (n - 1, 4)
-        The tree in SciPy's form, its heights the shifts at which groups split, less the lowest one. Objects of a
-        group that never splits merge at 0; several groups that split at once merge the most similar first.
+        The tree in SciPy's form, its heights the shifts at which groups merge, less the lowest one. Objects
+        of one leaf merge at the shift at which it comes up.
     levels_ : ndarray of float
         The shifts looked at, falling.
     labels_ : ndarray of shape (n,)
@@ -116,7 +126,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         affinity: Any = "sqeuclidean",
         affinity_params: dict[str, Any] | None = None,
-        n_levels: int = 40,
+        n_levels: int = 60,
         min_shift: float | None = None,
         min_cluster_size: int = 5,
         tol: float = 1e-8,
@@ -162,20 +172,26 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             real("min_shift", self.min_shift)
         self.similarity_ = similarity = self._similarity(X)
         if self.n_clusters is not None and whole("n_clusters", self.n_clusters, at_least=1) > similarity.n:
-            raise ValueError(f"n_clusters={self.n_clusters} is more than the {similarity.n} objects there are.")
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {similarity.n} objects there are."
+            )
         monitor = Monitor(self.max_time)
-        builder = _Builder(similarity, float(self.tol), int(self.max_iter), int(self.min_cluster_size), monitor)
         degrees = similarity.degrees()
-        finest = shift_of(similarity, degrees, SHARES[-1]) if similarity.peak is not None else 0.0
+        finest = shift_of(similarity, degrees, FINEST) if similarity.peak is not None else 0.0
         lowest = min(0.0, finest) if self.min_shift is None else float(self.min_shift)
         self.levels_ = _levels(similarity, lowest, int(self.n_levels))
+        limits = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+        builder = _Builder(similarity, limits, int(self.min_cluster_size), monitor)
         self.root_ = builder.build(self.levels_)
         self.n_solves_, self.n_iter_ = builder.n_solves, builder.n_iter
         if builder.halt is not None:
-            warn(f"the hierarchy ended early ({builder.halt.value}): groups below the last level are not split.")
-        self.linkage_ = _linkage(similarity, self.root_, float(self.levels_[-1]))
+            warn(f"the hierarchy ended early ({builder.halt.value}): what had not merged merges at the top.")
+        self.leaves_, self.n_leaves_ = builder.home, len(builder.leaves)
+        self.linkage_ = _linkage(self.root_, self.leaves_, builder.leaves, float(self.levels_[-1]))
         if self.n_clusters is not None:
-            self.labels_ = self.cut(int(self.n_clusters))
+            if self.n_clusters > self.n_leaves_:
+                warn(f"the hierarchy has {self.n_leaves_} groups, fewer than n_clusters={self.n_clusters}.")
+            self.labels_ = self.cut(min(int(self.n_clusters), self.n_leaves_))
         else:
             found = resolve(similarity, degrees, None, refined=False, monitor=monitor)
             self.labels_ = self.cut(shift=max(found.shift, float(self.levels_[-1])))
@@ -194,29 +210,32 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n,)
-            Labels, the largest group first.
+            Labels, the largest group first; -1 for objects of groups that come up above the shift.
         """
         check_is_fitted(self)
-        n = self.similarity_.n
         if (n_clusters is None) == (shift is None):
             raise ValueError("cut takes either a number of clusters or a shift.")
-        if n == 1:
-            return np.zeros(1, dtype=np.int64)
+        groups = [self.root_]
         if n_clusters is not None:
-            if not 1 <= whole("n_clusters", n_clusters, at_least=1) <= n:
-                raise ValueError(f"n_clusters={n_clusters} is more than the {n} objects there are.")
-            heights = self.linkage_.copy()
-            heights[:, 2] = np.arange(1, n)  # the order of merging decides, where heights are equal
-            found = fcluster(heights, n - n_clusters + 0.5, criterion="distance")
+            whole("n_clusters", n_clusters, at_least=1)
+            if n_clusters > self.n_leaves_:
+                raise ValueError(
+                    f"n_clusters={n_clusters} is more than the {self.n_leaves_} groups of this hierarchy; "
+                    f"lower min_shift={self.levels_[-1]:.6g} or min_cluster_size={self.min_cluster_size}."
+                )
+            while len(groups) < n_clusters:
+                last = max(groups, key=lambda g: g.birth if g.children else -np.inf)
+                groups.remove(last)
+                groups += last.children
         else:
-            assert shift is not None
-            height = real("shift", shift) - float(self.levels_[-1])
-            found = fcluster(self.linkage_, max(0.0, height), criterion="distance")
-        sizes = np.bincount(found)
-        order = np.argsort(-sizes, kind="stable")
-        names = np.empty_like(order)
-        names[order] = np.arange(order.size)
-        return np.asarray(names[found], dtype=np.int64)
+            height = real("shift", shift)
+            while any(g.children and g.birth > height for g in groups):
+                groups = [c for g in groups for c in (g.children if g.birth > height else [g])]
+            groups = [g for g in groups if g.birth <= height]
+        labels = np.full(self.similarity_.n, -1, dtype=np.int64)
+        for k, group in enumerate(sorted(groups, key=lambda g: -g.objects.size)):
+            labels[group.objects] = k
+        return labels
 
     def _similarity(self, X: Any) -> Similarity:
         if isinstance(X, Similarity):
@@ -238,116 +257,167 @@ def _levels(similarity: Similarity, lowest: float, count: int) -> Floats:
 
 
 class _Builder:
-    """Goes down the levels, and splits what falls apart."""
+    """Goes up the levels: follows the sets of all groups, merges those that meet, looks for new ones."""
 
-    def __init__(self, similarity: Similarity, tol: float, max_iter: int, least: int, monitor: Monitor) -> None:
+    def __init__(self, similarity: Similarity, limits: dict[str, Any], least: int, monitor: Monitor) -> None:
         self.similarity, self.least, self.monitor = similarity, least, monitor
-        self._limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+        self._limits = limits
         self.halt: End | None = None
         self.n_solves = self.n_iter = 0
+        self.home: Ints = np.full(similarity.n, -1, dtype=np.int64)  # the leaf of each object
+        self.leaves: list[Group] = []
+        self._groups: list[Group] = []
 
     def build(self, levels: Floats) -> Group:
-        n = self.similarity.n
-        root = Group(np.arange(n), None, float(levels[0]))
-        leaves = self._components(root)
-        for shift in levels:
-            reached: list[Group] = []
-            for group in leaves:
-                if self.halt is None:
-                    self._descend(group, float(shift))
-                group.shift = float(shift) if not group.children else group.shift
-                reached += group.children or [group]
-            leaves = reached
+        for shift in levels[::-1]:
+            self._follow(float(shift))
+            self._merge(float(shift))
+            self._look_for_new(float(shift))
             if self.halt is not None:
                 break
+        top = float(levels[0])
+        if not self._groups:  # nothing stands alone: all is one group
+            self.leaves = self._groups = [Group(_NOBODY, None, top)]
+        while len(self._groups) > 1:
+            self._join(self._groups[0], self._groups[1], top)
+        root = self._groups[0]
+        self._settle(root)
         return root
 
-    def _components(self, root: Group) -> list[Group]:
-        """Components that nothing joins are groups from the beginning."""
-        components = self.similarity.components
-        if components is None:
-            return [root]
-        parts = [np.flatnonzero(components == k) for k in range(int(components.max()) + 1)]
-        root.children = [Group(part, None, root.shift) for part in parts]
-        return root.children
+    def _follow(self, shift: float) -> None:
+        """Each group's dominant set at the next shift, from where it stood."""
+        for group in self._groups:
+            found = self._solve(Problem(self.similarity, shift), group.core)
+            if found is None:
+                return
+            group.core = found
 
-    def _descend(self, group: Group, shift: float) -> None:
-        """Solve a group at the next shift; where it holds several clusters, split it there."""
-        if group.objects.size < 2 * self.least:
-            return
+    def _merge(self, shift: float) -> None:
+        """Groups of which one's set has come to lie in the other's."""
+        owner = np.full(self.similarity.n, -1, dtype=np.int64)
+        met_first: list[Group] = []
+        for group in sorted(self._groups, key=lambda g: -len(g.core or ())):
+            assert group.core is not None
+            names = owner[group.core.members]
+            shared = np.bincount(names[names >= 0], minlength=1)
+            other = int(shared.argmax())
+            if shared[other] > SAME * len(group.core):
+                met_first[other] = self._join(met_first[other], group, shift)
+            else:
+                owner[group.core.members] = len(met_first)
+                met_first.append(group)
+
+    def _join(self, first: Group, second: Group, shift: float) -> Group:
+        first.death = second.death = shift
+        group = Group(_NOBODY, first.core, shift, children=[first, second])
+        self._groups = [g for g in self._groups if g is not first and g is not second] + [group]
+        return group
+
+    def _look_for_new(self, shift: float) -> None:
+        """Sets that stand alone among the objects that no group's set covers."""
         problem = Problem(self.similarity, shift)
-        problem.alive[:] = False
-        problem.alive[group.objects] = True
-        problem.n_alive = group.objects.size
-        found = self._solve(problem, group.core)
-        own: list[DominantSet] = []
+        for group in self._groups:
+            assert group.core is not None
+            problem.alive[group.core.members] = False
+            self._take(group, group.core.members)
+        problem.n_alive = int(problem.alive.sum())
         refused = 0
-        while found is not None and self.halt is None:
-            said = judge(problem, found)
-            fits = len(found) >= self.least and said.alone and said.joiners <= CLEAN * said.size
-            if fits:
-                own.append(found)
-            refused = 0 if fits else refused + 1
-            if len(found) == problem.n_alive or refused == PATIENCE:
-                break
-            problem.remove(found.members)
-            if problem.n_alive < self.least:
-                break
+        while problem.n_alive >= self.least and refused < PATIENCE and self.halt is None:
             found = self._solve(problem, None)
-        if self.halt is not None:
-            return
-        if own:
-            group.core = own[0] if group.core is None or len(own) == 1 else group.core
-        if len(own) > 1:
-            nearest = np.argmax([self._closeness(c, group.objects) for c in own], axis=0)
-            label = np.full(self.similarity.n, -1)
-            label[group.objects] = nearest
-            for k, cluster in enumerate(own):
-                label[cluster.members] = k
-            places = label[group.objects]
-            group.children = [Group(group.objects[places == k], c, shift) for k, c in enumerate(own)]
+            if found is None:
+                return
+            said = judge(problem, found)
+            new = int((self.home[found.members] < 0).sum())
+            if new >= max(self.least, SAME * len(found)) and said.alone and said.joiners <= CLEAN * said.size:
+                self._begin(found, shift)
+                refused = 0
+            else:
+                refused += 1
+            if len(found) == problem.n_alive:
+                return
+            problem.remove(found.members)
 
-    def _closeness(self, core: DominantSet, objects: Ints) -> Floats:
-        """Minus half the squared distance from a core's centre in feature space, up to the object's own part."""
+    def _begin(self, found: DominantSet, shift: float) -> None:
+        group = Group(_NOBODY, found, shift)
+        self.leaves.append(group)
+        self._groups.append(group)
+        self._take(group, found.members)
+
+    def _take(self, group: Group, members: Ints) -> None:
+        """Objects that are covered for the first time; where the group has merged, by its nearest leaf."""
+        new = members[self.home[members] < 0]
+        if not new.size:
+            return
+        leaves = _leaves_of(group)
+        nearest = np.argmax([self._closeness(leaf.core, new) for leaf in leaves], axis=0)
+        for k, leaf in enumerate(leaves):
+            self.home[new[nearest == k]] = self.leaves.index(leaf)
+
+    def _settle(self, root: Group) -> None:
+        """Every object into a leaf, and the objects of every group."""
+        self._take(root, np.flatnonzero(self.home < 0))
+        for k, leaf in enumerate(self.leaves):
+            leaf.objects = np.flatnonzero(self.home == k)
+        order, stack = [], [root]
+        while stack:
+            group = stack.pop()
+            order.append(group)
+            stack += group.children
+        for group in reversed(order):
+            if group.children:
+                group.objects = np.sort(np.concatenate([c.objects for c in group.children]))
+
+    def _closeness(self, core: DominantSet | None, objects: Ints) -> Floats:
+        """Minus half the squared distance from a core's centre in feature space, but for one term."""
+        if core is None:
+            return np.zeros(objects.size)
         payoffs = self.similarity.gradient(core.members, core.weights)
         own = 0.0 if self.similarity.peak is None else float(self.similarity.own(core.members[:1])[0])
         inside = core.threshold + (core.shift + own) * float(core.weights @ core.weights)
-        return payoffs[objects] - 0.5 * inside
+        return np.asarray(payoffs[objects] - 0.5 * inside)
 
     def _solve(self, problem: Problem, core: DominantSet | None) -> DominantSet | None:
-        similarity = self.similarity
-        warm = core is not None and not isinstance(similarity, Path)
-        algorithm = choose("auto", similarity, problem.shift, 0 if warm else "vertex")
-        if warm:
-            assert core is not None
-            start = Point(core.members, core.weights)
-            found = solve_from(problem, start, algorithm=algorithm, monitor=self.monitor, **self._limits)
+        algorithm = choose("auto", self.similarity, problem.shift, "vertex" if core is None else 0)
+        options = {"algorithm": algorithm, "monitor": self.monitor, **self._limits}
+        if core is None:
+            found = solve_problem(problem, start="vertex", **options)
         else:
-            found = solve_problem(
-                problem, algorithm=algorithm, start="vertex", monitor=self.monitor, **self._limits
-            )
+            found = solve_from(problem, Point(core.members, core.weights), **options)
         self.n_solves += 1
         self.n_iter += found.n_iter
         self.halt = HALTS.get(found.status)
         return None if self.halt is not None or found.status is Status.DISSOLVED else found
 
 
-def _linkage(similarity: Similarity, root: Group, lowest: float) -> Floats:
+def _leaves_of(group: Group) -> list[Group]:
+    found, stack = [], [group]
+    while stack:
+        here = stack.pop()
+        if here.children:
+            stack += here.children
+        else:
+            found.append(here)
+    return found
+
+
+def _linkage(root: Group, home: Ints, leaves: list[Group], lowest: float) -> Floats:
     """The tree as SciPy writes it."""
-    n = similarity.n
+    n = home.size
     merges: list[tuple[float, int, int]] = []  # height, and an object of either side
+    for leaf in leaves:
+        first = int(leaf.objects[0])
+        merges += [(leaf.birth - lowest, first, int(other)) for other in leaf.objects[1:]]
     stack = [root]
     while stack:
         group = stack.pop()
-        stack += group.children
-        if not group.children:
-            first = int(group.objects[0])
-            merges += [(0.0, first, int(other)) for other in group.objects[1:]]
-            continue
-        merges += [(group.shift - lowest, a, b) for a, b in _by_likeness(similarity, group.children)]
-    order = sorted(range(len(merges)), key=lambda k: merges[k][0])  # stable: the most similar first
+        if group.children:
+            one, two = group.children
+            merges.append((group.birth - lowest, int(one.objects[0]), int(two.objects[0])))
+            stack += group.children
+    # objects of a leaf before its merging: a leaf comes up no later than it merges
+    order = sorted(range(len(merges)), key=lambda k: merges[k][0])
     parent, name, size = np.arange(n), np.arange(n), np.ones(n, dtype=np.int64)
-    rows = np.empty((n - 1, 4)) if n > 1 else np.empty((0, 4))
+    rows = np.empty((max(0, n - 1), 4))
 
     def top(i: int) -> int:
         while parent[i] != i:
@@ -364,23 +434,3 @@ def _linkage(similarity: Similarity, root: Group, lowest: float) -> Floats:
         rows[step] = low, high, height, size[a]
         name[a] = n + step
     return rows
-
-
-def _by_likeness(similarity: Similarity, children: list[Group]) -> list[tuple[int, int]]:
-    """Which of several groups merge first: the two with the highest average similarity, and so on."""
-    count = len(children)
-    sums, sizes = np.empty((count, count)), np.array([c.objects.size for c in children], dtype=float)
-    for k, child in enumerate(children):
-        payoffs = similarity.gradient(child.objects, np.ones(child.objects.size))
-        sums[k] = [payoffs[other.objects].sum() for other in children]
-    at, left, pairs = [int(c.objects[0]) for c in children], list(range(count)), []
-    while len(left) > 1:
-        averages = sums[np.ix_(left, left)] / np.multiply.outer(sizes[left], sizes[left])
-        np.fill_diagonal(averages, -np.inf)
-        i, j = (left[int(p)] for p in np.unravel_index(int(np.argmax(averages)), averages.shape))
-        pairs.append((at[i], at[j]))
-        sums[i] += sums[j]
-        sums[:, i] += sums[:, j]
-        sizes[i] += sizes[j]
-        left.remove(j)
-    return pairs

@@ -209,7 +209,9 @@ class _Sums:
             for k in empty:  # no cluster loses its last one
                 mine = np.flatnonzero(labels == k)
                 fits = rows.take(mine) @ self._V[k, :-1]
-                best[mine[np.argmax(fits + (self._slopes[k] * self._bias[mine] if self._bias.size else 0.0))]] = k
+                if self._bias.size:
+                    fits += self._slopes[k] * self._bias[mine]
+                best[mine[np.argmax(fits)]] = k
             self._next = None
         return best
 

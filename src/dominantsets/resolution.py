@@ -1,9 +1,9 @@
 r"""Which shift: resolutions that are tried, and how one is chosen without labels.
 
-A cluster of features is a ball with :math:`\sum_i \max(0, \rho^2 - d_i^2) = \kappa`, where :math:`\kappa` is the
-similarity p of an object to its copy plus the shift. More objects of one distribution fill the same ball in
-proportion, so a resolution is a share c of :math:`n (p - q)`, with q the lower quartile of the similarities of
-two objects (a mean would follow a single far one):
+A cluster of features is a ball with :math:`\sum_i \max(0, \rho^2 - d_i^2) = \kappa`, where :math:`\kappa`
+is the similarity p of an object to its copy plus the shift. More objects of one distribution fill the same
+ball in proportion, so a resolution is a share c of :math:`n (p - q)`, with q the lower quartile of the
+similarities of two objects (a mean would follow a single far one):
 
 .. math:: \alpha = c\,n\,(p - q) - p.
 
@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dominantsets.coherence import Judgement
-from dominantsets.peeling import HALTS, End, Peeling
 from dominantsets.partition import far_objects
+from dominantsets.peeling import HALTS, End, Peeling
 from dominantsets.refinement import refine
 from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
@@ -257,7 +257,8 @@ def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, s
     near = [k for k, c in enumerate(candidates) if c.score >= NEARLY * best and c.n_clusters]
     chosen = min(near, key=lambda k: (candidates[k].n_clusters, -candidates[k].score), default=0)
     c = candidates[chosen]
-    return chosen, f"fewest clusters, {c.n_clusters}, with a score of {c.score:.3f} near the best, {best:.3f}."
+    reason = f"fewest clusters, {c.n_clusters}, with a score of {c.score:.3f} near the best, {best:.3f}."
+    return chosen, reason
 
 
 def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
@@ -270,4 +271,3 @@ def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
         refine(sub, np.where(outside, -1, t.labels), wanted, outside=outside, rounds=RACE) for t in same
     ]
     return max(starts, key=lambda r: r.objective[-1]).labels
-

@@ -25,8 +25,8 @@ LEAST = 1e-4  # of the guaranteed kappa, where the search begins
 def guaranteed_shift(similarity: Similarity, size: int) -> float:
     r"""A shift under which every cluster has ``size`` members, or is all that is left.
 
-    Just above :math:`(\text{size} - 2) \max(a)`, where an upper bound of the largest similarity serves; beyond
-    it by one part in a million, so that the relative gap of a converged cluster does not matter.
+    Just above :math:`(\text{size} - 2) \max(a)`, where an upper bound of the largest similarity serves;
+    beyond it by one part in a million, so that the relative gap of a converged cluster does not matter.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ class Diffusion(LowRank):
 
     With G the symmetrised graph of the k nearest neighbours (:class:`Neighbors`) and P its random walk,
     :math:`P \psi_l = \lambda_l \psi_l`, an object i has the coordinates
-    :math:`((1 + \lambda_l) / 2)^t \psi_l(i)`: t steps of a walk that rests every other time, without the constant
-    :math:`\psi_0`. Objects are alike where walks from them lead to the same places, whatever the shape
-    of the group: for images, embeddings and other data on curved surfaces. New objects get the
+    :math:`((1 + \lambda_l) / 2)^t \psi_l(i)`: t steps of a walk that rests every other time, without the
+    constant :math:`\psi_0`. Objects are alike where walks from them lead to the same places, whatever the
+    shape of the group: for images, embeddings and other data on curved surfaces. New objects get the
     mean of their neighbours' coordinates, divided by :math:`\lambda_l`.
 
     Examples
