@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
@@ -176,6 +177,21 @@ def test_newsgroups_are_counted_about_right_and_refined_well(k):
     refined = DominantSets(5, affinity="cosine").fit(X)
     assert adjusted_rand_score(y, refined.labels_) > 0.45
     assert refined.assignment_rate_ > 0.95
+
+
+def test_a_graph_gets_the_largest_shift_with_enough_clusters():
+    blocks = [np.ones((m, m)) for m in (12, 10, 8, 6, 5, 4)]
+    A = sp.csr_array(sp.block_diag(blocks))
+    A.setdiag(0.0)
+    mean = A.sum() / A.shape[0]
+    for k in (2, 6):
+        model = DominantSets(k, affinity="precomputed").fit(A)
+        assert model.n_clusters_ == k
+        tried = model.resolution_.candidates
+        assert tried[-1].n_clusters == k
+        assert all(c.n_clusters < k for c in tried[:-1])
+        assert model.shift_ == pytest.approx(tried[-1].share * mean)
+    assert DominantSets(affinity="precomputed").fit(A).shift_ == pytest.approx(0.9 * mean)
 
 
 def test_far_objects_by_the_definition():

@@ -62,7 +62,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
         to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
         the one whose clusters stand out most (:mod:`dominantsets.resolution`; ``resolution_`` has
-        the reason); for a graph, 0.9 of its mean degree. It may be negative, where a constant in the
+        the reason); for a graph, 0.9 of its mean degree, or less where that many clusters take less. It may
+        be negative, where a constant in the
         similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
         cluster has fewer than ``min_cluster_size`` members; "sufficient" searches for a smaller one that is
         enough on these data (about ten times the work).

@@ -34,7 +34,7 @@ from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.api import choose
 
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
-SHARE_OF_DEGREE = 0.9  # of a graph's mean degree: above 1 everybody would gain by joining
+SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
 FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
 SAMPLE = 3_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 50
@@ -81,7 +81,7 @@ class Resolution:
     reason : str
         Why, in a sentence.
     candidates : list of Candidate
-        What was tried, by falling shift; empty where there is a formula (graphs).
+        What was tried, by falling shift.
     n_objects : int
         Objects on which it was tried.
     """
@@ -113,13 +113,11 @@ class _Trial:
 
 
 def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
-    """The shift of a resolution; for a graph, which knows no similarity of an object to its copy, a
-    share of its mean degree."""
+    """The shift of a resolution, for a similarity that knows how alike an object and its copy are."""
     n = similarity.n
     if n < 2:
         return 0.0
-    if similarity.peak is None:
-        return SHARE_OF_DEGREE * float(degrees.mean())
+    assert similarity.peak is not None
     spread = similarity.peak - _quartile(similarity, degrees)
     if not spread > 1e-12 * abs(similarity.peak):  # all alike
         return 0.0
@@ -167,10 +165,11 @@ def resolve(
     Resolution
         The choice, and how it came about.
     """
+    if similarity.peak is None:
+        return _resolve_graph(similarity, degrees, n_clusters, monitor)
     standard = shift_of(similarity, degrees, SHARES[1])
-    if similarity.peak is None or similarity.n < 4 or standard == 0.0:
-        what = "a graph: 0.9 of its mean degree" if similarity.peak is None else "too little to compare"
-        return Resolution(standard, f"{what}.")
+    if similarity.n < 4 or standard == 0.0:
+        return Resolution(standard, "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
     if objects.size == similarity.n:
         sub, sub_degrees = similarity, degrees
@@ -202,6 +201,26 @@ def resolve(
     )
 
 
+def _resolve_graph(
+    similarity: Similarity, degrees: Floats, n_clusters: int | None, monitor: Monitor
+) -> Resolution:
+    """For a graph, the largest share of its mean degree at which there are as many clusters as asked for."""
+    mean = float(degrees.mean())
+    if n_clusters is None or similarity.n < 4:
+        return Resolution(SHARES_OF_DEGREE[0] * mean, "a graph: 0.9 of its mean degree.")
+    candidates: list[Candidate] = []
+    for share in SHARES_OF_DEGREE:
+        trial, halt = _try(similarity, degrees, share, share * mean, n_clusters, monitor)
+        if halt in (End.INTERRUPTED, End.STOPPED):
+            return Resolution(share * mean, "ended early.", halt=halt)
+        candidates.append(trial.candidate)
+        if trial.candidate.n_clusters >= n_clusters or halt is not None:
+            break
+    best = max(candidates, key=lambda c: c.n_clusters)
+    reason = f"a graph: the largest share of its mean degree with {best.n_clusters} clusters."
+    return Resolution(best.shift, reason, candidates, similarity.n)
+
+
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
     limit = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
@@ -226,7 +245,7 @@ def _try(
     sub: Similarity, degrees: Floats, share: float, shift: float, n_clusters: int | None, monitor: Monitor
 ) -> tuple[_Trial, End | None]:
     """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did."""
-    here = shift_of(sub, degrees, share)
+    here = shift if sub.peak is None else shift_of(sub, degrees, share)
     run = Peeling(
         sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
         algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
