@@ -36,9 +36,9 @@ from dominantsets.solvers.api import choose
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
 FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
-SAMPLE = 3_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
-SAMPLE_A_CLUSTER = 50
-SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
+SAMPLE = 1_500  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
+SAMPLE_A_CLUSTER = 75
+SAMPLE_OF_MATRIX = 1_500  # where a matrix of them has to be formed
 SIDE = 64  # objects on either side of the pairs from which the quartile is taken
 NEARLY = 0.85  # of the best score, without n_clusters
 RACE = 8  # rounds of refinement after which partitions are compared
@@ -121,7 +121,10 @@ def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
     spread = similarity.peak - _quartile(similarity, degrees)
     if not spread > 1e-12 * abs(similarity.peak):  # all alike
         return 0.0
-    return share * max(1.0, float(np.sqrt(FEW / n))) * n * spread - similarity.peak
+    shift = share * max(1.0, float(np.sqrt(FEW / n))) * n * spread - similarity.peak
+    # objects differ in it only under "linear"; each alone must stay concave
+    least = float(similarity.own(np.arange(n)).min())
+    return max(shift, -least + 0.1 * (similarity.peak - least))
 
 
 def _quartile(similarity: Similarity, degrees: Floats) -> float:
