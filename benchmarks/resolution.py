@@ -35,7 +35,7 @@ from _contest import blobs, newsgroups, vectors  # noqa: E402
 from dominantsets import DominantSets, as_similarity  # noqa: E402
 from dominantsets.peeling import Peeling  # noqa: E402
 from dominantsets.refinement import refine  # noqa: E402
-from dominantsets.resolution import SHARES, shift_of  # noqa: E402
+from dominantsets.resolution import SHARES, Scale  # noqa: E402
 from dominantsets.solvers import Monitor  # noqa: E402
 from dominantsets.solvers.api import choose  # noqa: E402
 
@@ -99,7 +99,7 @@ def study(sets: dict[str, tuple[Any, Any, str]]) -> tuple[list[dict[str, Any]], 
     for name, (X, y, affinity) in sets.items():
         S, k = as_similarity(X, affinity), int(np.unique(y[y >= 0]).size)
         degrees = S.degrees()
-        here = [tried(S, shift_of(S, degrees, share), y, k) | {"share": share} for share in TRIED]
+        here = [tried(S, Scale(S, degrees).shift(share), y, k) | {"share": share} for share in TRIED]
         for i, row in enumerate(here):
             near = [here[j]["labels"] for j in (i - 1, i + 1) if 0 <= j < len(here)]
             row["stability"] = float(np.mean([adjusted_rand_score(row["labels"], other) for other in near]))

@@ -18,7 +18,7 @@ from dominantsets.coherence import judge, sharpness
 from dominantsets.experiments import newsgroups
 from dominantsets.partition import far_objects
 from dominantsets.peeling import End
-from dominantsets.resolution import SHARES, resolve, restricted, shift_of
+from dominantsets.resolution import SHARES, Scale, resolve, restricted
 from dominantsets.solvers import Monitor, Problem
 
 CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
@@ -60,7 +60,7 @@ def test_a_flat_region_is_not_sharp_and_a_tight_group_is():
 def test_joiners_are_removed_objects_that_would_gain():
     X, _ = make_blobs(400, centers=CORNERS, random_state=0)
     S = as_similarity(X, "sqeuclidean")
-    shift = shift_of(S, S.degrees(), SHARES[2])
+    shift = Scale(S, S.degrees()).shift(SHARES[2])
     A, problem = S.toarray(), Problem(S, shift)
     shells = 0
     for found in peel(S, 8, shift=shift):
@@ -90,10 +90,10 @@ def test_a_restricted_similarity_is_that_of_the_chosen_objects(affinity):
 def test_a_resolution_is_in_proportion_to_n_and_knows_no_unit():
     X, _ = make_blobs(1_200, centers=CORNERS, random_state=0)
     S, twice = as_similarity(X, "sqeuclidean"), as_similarity(np.repeat(X, 2, axis=0), "sqeuclidean")
-    kappa = S.peak + shift_of(S, S.degrees(), 0.01)
-    assert twice.peak + shift_of(twice, twice.degrees(), 0.01) == pytest.approx(2.0 * kappa, rel=0.15)
+    kappa = S.peak + Scale(S, S.degrees()).shift(0.01)
+    assert twice.peak + Scale(twice, twice.degrees()).shift(0.01) == pytest.approx(2.0 * kappa, rel=0.15)
     scaled = as_similarity(10.0 * X + 3.0, "sqeuclidean")
-    assert scaled.peak + shift_of(scaled, scaled.degrees(), 0.01) == pytest.approx(100.0 * kappa)
+    assert scaled.peak + Scale(scaled, scaled.degrees()).shift(0.01) == pytest.approx(100.0 * kappa)
     first = DominantSets(4).fit(X)
     np.testing.assert_array_equal(first.labels_, DominantSets(4).fit(10.0 * X + 3.0).labels_)
 
@@ -198,7 +198,7 @@ def test_far_objects_by_the_definition():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(80, 2)), rng.uniform(-30, 30, size=(40, 2))])
     S = as_similarity(X, "sqeuclidean")
-    (found,) = peel(S, 1, shift=shift_of(S, S.degrees(), SHARES[1]))
+    (found,) = peel(S, 1, shift=Scale(S, S.degrees()).shift(SHARES[1]))
     center = found.weights @ X[found.members]
     distances = np.linalg.norm(X - center, axis=1)
     radius = distances[found.members].max()

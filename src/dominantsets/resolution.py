@@ -112,25 +112,31 @@ class _Trial:
     found: list[DominantSet]
 
 
-def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
-    """The shift of a resolution, for a similarity that knows how alike an object and its copy are."""
-    n = similarity.n
-    if n < 2:
-        return 0.0
-    assert similarity.peak is not None
-    spread = similarity.peak - _quartile(similarity, degrees)
-    if not spread > 1e-12 * abs(similarity.peak):  # all alike
-        return 0.0
-    shift = share * max(1.0, float(np.sqrt(FEW / n))) * n * spread - similarity.peak
-    # objects differ in it only under "linear"; each alone must stay concave
-    least = float(similarity.own(np.arange(n)).min())
-    return max(shift, -least + 0.1 * (similarity.peak - least))
+class Scale:
+    """What turns shares into shifts: n, p and p - q of a similarity that knows p."""
 
+    def __init__(self, similarity: Similarity, degrees: Floats) -> None:
+        assert similarity.peak is not None
+        self.n, self.peak = similarity.n, similarity.peak
+        some = _evenly(degrees, 2 * SIDE)
+        quartile = (
+            float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25)) if self.n > 1 else self.peak
+        )
+        self.spread = self.peak - quartile
+        # objects differ in it only under "linear"; each alone must stay concave
+        self.least = float(similarity.own(np.arange(self.n)).min())
 
-def _quartile(similarity: Similarity, degrees: Floats) -> float:
-    """The lower quartile of the similarities of two objects, from a few thousand pairs."""
-    some = _evenly(degrees, 2 * SIDE)
-    return float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25))
+    @property
+    def alike(self) -> bool:
+        """Whether all objects are."""
+        return not self.spread > 1e-12 * abs(self.peak)
+
+    def shift(self, share: float) -> float:
+        """The shift of a resolution."""
+        if self.alike:
+            return 0.0
+        kappa = share * max(1.0, float(np.sqrt(FEW / self.n))) * self.n * self.spread
+        return max(kappa - self.peak, -self.least + 0.1 * (self.peak - self.least))
 
 
 def _evenly(degrees: Floats, count: int) -> Ints:
@@ -170,23 +176,23 @@ def resolve(
     """
     if similarity.peak is None:
         return _resolve_graph(similarity, degrees, n_clusters, monitor)
-    standard = shift_of(similarity, degrees, SHARES[1])
-    if similarity.n < 4 or standard == 0.0:
-        return Resolution(standard, "too little to compare.")
+    scale = Scale(similarity, degrees)
+    if similarity.n < 4 or scale.alike:
+        return Resolution(scale.shift(SHARES[1]), "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
-    if objects.size == similarity.n:
-        sub, sub_degrees = similarity, degrees
-    else:
+    sub, sub_degrees, sub_scale = similarity, degrees, scale
+    if objects.size < similarity.n:
         sub = restricted(similarity, objects)
         sub_degrees = sub.degrees()
+        sub_scale = Scale(sub, sub_degrees)
     trials: list[_Trial] = []
     for share in SHARES:
         if trials and monitor.out_of_time():
             break
-        shift = shift_of(similarity, degrees, share)
-        trial, halt = _try(sub, sub_degrees, share, shift, n_clusters, monitor)
+        shifts = scale.shift(share), sub_scale.shift(share)
+        trial, halt = _try(sub, sub_degrees, share, *shifts, n_clusters, monitor)
         if halt in (End.INTERRUPTED, End.STOPPED):
-            return Resolution(standard, "ended early.", halt=halt)
+            return Resolution(scale.shift(SHARES[1]), "ended early.", halt=halt)
         trials.append(trial)
     chosen, reason = _choose([t.candidate for t in trials], n_clusters)
     best = trials[chosen]
@@ -213,7 +219,7 @@ def _resolve_graph(
         return Resolution(SHARES_OF_DEGREE[0] * mean, "a graph: 0.9 of its mean degree.")
     candidates: list[Candidate] = []
     for share in SHARES_OF_DEGREE:
-        trial, halt = _try(similarity, degrees, share, share * mean, n_clusters, monitor)
+        trial, halt = _try(similarity, degrees, share, share * mean, share * mean, n_clusters, monitor)
         if halt in (End.INTERRUPTED, End.STOPPED):
             return Resolution(share * mean, "ended early.", halt=halt)
         candidates.append(trial.candidate)
@@ -245,10 +251,18 @@ def restricted(similarity: Similarity, objects: Ints) -> Similarity:
 
 
 def _try(
-    sub: Similarity, degrees: Floats, share: float, shift: float, n_clusters: int | None, monitor: Monitor
+    sub: Similarity,
+    degrees: Floats,
+    share: float,
+    shift: float,
+    here: float,
+    n_clusters: int | None,
+    monitor: Monitor,
 ) -> tuple[_Trial, End | None]:
-    """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did."""
-    here = shift if sub.peak is None else shift_of(sub, degrees, share)
+    """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did.
+
+    ``shift`` is the resolution's for all objects, ``here`` for those of the sample.
+    """
     run = Peeling(
         sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
         algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
