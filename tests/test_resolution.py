@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, as_similarity, peel, solve
 from dominantsets.coherence import judge, sharpness
 from dominantsets.experiments import newsgroups
-from dominantsets.partition import far_objects
+from dominantsets.partition import noise_of
 from dominantsets.peeling import End
 from dominantsets.resolution import SHARES, Scale, resolve, restricted
 from dominantsets.solvers import Monitor, Problem
@@ -194,17 +194,23 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
     assert DominantSets(affinity="precomputed").fit(A).shift_ == pytest.approx(0.9 * mean)
 
 
-def test_far_objects_by_the_definition():
+@pytest.mark.parametrize(("noisy", "radii"), [(40, 1.0), (4, 1.75)])
+def test_noise_by_the_definition(noisy, radii):
+    """Much of it beyond 1.75 radii: all outside the balls; little of it: what is beyond."""
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(80, 2)), rng.uniform(-30, 30, size=(40, 2))])
+    X = np.vstack([rng.normal(size=(200, 2)), rng.uniform(-30, 30, size=(noisy, 2))])
     S = as_similarity(X, "sqeuclidean")
-    (found,) = peel(S, 1, shift=Scale(S, S.degrees()).shift(SHARES[1]))
+    run = peel(S, 1, shift=Scale(S, S.degrees()).shift(SHARES[1]))
+    (found,) = run
     center = found.weights @ X[found.members]
     distances = np.linalg.norm(X - center, axis=1)
     radius = distances[found.members].max()
-    np.testing.assert_array_equal(far_objects(S, [found]), distances > 1.75 * radius)
+    noise, said = noise_of(S, [found], run.labels)
+    assert said == radii
+    np.testing.assert_array_equal(noise, distances > radii * radius * (1.0 + 1e-9))
     copies = as_similarity(np.repeat([[0.0], [1.0]], 5, axis=0), "sqeuclidean")
-    assert not far_objects(copies, list(peel(copies, 2, shift=0.1))).any()  # no radius is known
+    pairs = peel(copies, 2, shift=0.1)
+    assert not noise_of(copies, list(pairs), pairs.labels)[0].any()  # no radius is known
 
 
 def test_new_objects_that_are_far_are_noise():

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dominantsets.coherence import Judgement
-from dominantsets.partition import far_objects
+from dominantsets.partition import noise_of
 from dominantsets.peeling import HALTS, End, Peeling
 from dominantsets.refinement import refine
 from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
@@ -36,9 +36,9 @@ from dominantsets.solvers.api import choose
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
 FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
-SAMPLE = 1_500  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
+SAMPLE = 2_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 75
-SAMPLE_OF_MATRIX = 1_500  # where a matrix of them has to be formed
+SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
 SIDE = 64  # objects on either side of the pairs from which the quartile is taken
 NEARLY = 0.85  # of the best score, without n_clusters
 RACE = 8  # rounds of refinement after which partitions are compared
@@ -299,8 +299,7 @@ def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, s
 
 def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
     """The partition with the highest objective among the refined ones of all candidates, noise left out."""
-    outside = far_objects(sub, best.clusters)
-    outside[best.labels >= 0] = False
+    outside, _ = noise_of(sub, best.clusters, best.labels)
     wanted = len(best.clusters)
     same = [t for t in trials if len(t.clusters) == wanted]
     starts = [
