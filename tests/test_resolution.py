@@ -132,8 +132,9 @@ def test_the_choice_can_be_read_and_does_not_depend_on_chance():
     resolution = first.resolution_
     assert first.shift_ == resolution.shift in [c.shift for c in resolution.candidates]
     assert len(resolution.candidates) == len(SHARES)
-    best = max(resolution.candidates, key=lambda c: c.score)
-    assert best.shift == resolution.shift
+    best = max(c.score for c in resolution.candidates)
+    near = [c.shift for c in resolution.candidates if c.score >= 0.95 * best]
+    assert resolution.shift == min(near)
     text = str(resolution)
     assert "chosen" in text
     assert resolution.reason in text
@@ -198,9 +199,11 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
 def test_noise_by_the_definition(noisy, radii):
     """Much of it beyond 1.75 radii: all outside the balls; little of it: what is beyond."""
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(200, 2)), rng.uniform(-30, 30, size=(noisy, 2))])
+    turn, length = rng.uniform(0, 2 * np.pi, 200), np.sqrt(rng.random(200))
+    disc = length[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+    X = np.vstack([disc, rng.uniform(-30, 30, size=(noisy, 2))])
     S = as_similarity(X, "sqeuclidean")
-    run = peel(S, 1, shift=Scale(S, S.degrees()).shift(SHARES[1]))
+    run = peel(S, 1, shift=200.0 - S.peak)
     (found,) = run
     center = found.weights @ X[found.members]
     distances = np.linalg.norm(X - center, axis=1)

@@ -14,8 +14,9 @@ each is given the score
 .. math:: \frac1n \sum_k |C_k| \, \text{sharpness}_k
 
 over its clusters that are not shells of others (:mod:`dominantsets.coherence`): how much of the data lies in
-groups that stand out. With ``n_clusters`` the highest score wins; without it, the fewest clusters with nearly
-that score, so that clusters are not split for little.
+groups that stand out. The smallest shift with nearly the highest score wins, among those that give as many
+clusters as asked for; where no number is given, among those with the fewest clusters that nearly reach the
+highest score of all, so that clusters are not split for little.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ SAMPLE = 2_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTE
 SAMPLE_A_CLUSTER = 75
 SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
 SIDE = 64  # objects on either side of the pairs from which the quartile is taken
-NEARLY = 0.85  # of the best score, without n_clusters
+NEARLY = 0.85  # of the best score that is enough for fewer clusters, where their number is not given
+EQUAL = 0.95  # of the best score that is as good, for a smaller shift and purer cores
 RACE = 8  # rounds of refinement after which partitions are compared
 ROUGH = 1e-5  # relative gap that is enough to compare resolutions
 
@@ -284,17 +286,20 @@ def _weight(judgement: Judgement) -> float:
 
 
 def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, str]:
-    if n_clusters is not None:
-        most = max(c.n_clusters for c in candidates)
-        able = [k for k, c in enumerate(candidates) if c.n_clusters == most]
-        chosen = max(able, key=lambda k: candidates[k].score)
-        return chosen, f"the highest score, {candidates[chosen].score:.3f}, of those with {most} clusters."
+    """The candidate's number, and why it."""
     best = max(c.score for c in candidates)
-    near = [k for k, c in enumerate(candidates) if c.score >= NEARLY * best and c.n_clusters]
-    chosen = min(near, key=lambda k: (candidates[k].n_clusters, -candidates[k].score), default=0)
-    c = candidates[chosen]
-    reason = f"fewest clusters, {c.n_clusters}, with a score of {c.score:.3f} near the best, {best:.3f}."
-    return chosen, reason
+    if n_clusters is not None:
+        count = max(c.n_clusters for c in candidates)
+    else:
+        near = [c.n_clusters for c in candidates if c.score >= NEARLY * best and c.n_clusters]
+        count = min(near, default=0)
+    able = [k for k, c in enumerate(candidates) if c.n_clusters == count]
+    top = max(candidates[k].score for k in able)
+    chosen = max(k for k in able if candidates[k].score >= EQUAL * top)
+    what = f"the smallest shift with nearly the highest score, {top:.3f}, of those with {count} clusters"
+    if n_clusters is None:
+        what += f"; more of them reach at most {best:.3f}"
+    return chosen, f"{what}."
 
 
 def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
