@@ -7,28 +7,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics import adjusted_rand_score
-from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.neighbors import kneighbors_graph
 
-from conftest import features
+from conftest import diffusion_by_hand, features
 from dominantsets import DominantSets, as_similarity
 from dominantsets.similarity import diffusion
-
-
-def by_hand(X, k, count, steps):
-    """From the definition: eigenvectors of the walk's own matrix, which is not symmetric."""
-    C = kneighbors_graph(X, k).toarray()
-    G = 0.5 * (C + C.T)
-    P = G / G.sum(axis=1, keepdims=True)
-    values, vectors = np.linalg.eig(P)
-    order = np.argsort(-values.real)[: count + 1]
-    values, vectors = values.real[order], vectors.real[:, order]
-    constant = np.ptp(vectors / np.abs(vectors).max(axis=0), axis=0) < 1e-6
-    values, vectors = values[~constant][:count], vectors[:, ~constant][:, :count]
-    # the length of an eigenvector: as the stationary distribution weighs it
-    share = G.sum(axis=1) / G.sum()
-    vectors = vectors / np.sqrt(share @ vectors**2)
-    return cosine_similarity(vectors * ((1.0 + values) / 2.0) ** steps) + 1.0
 
 
 @pytest.mark.parametrize("lanczos", [False, True])
@@ -37,7 +19,7 @@ def test_it_is_the_cosine_of_diffusion_coordinates(lanczos, monkeypatch):
         monkeypatch.setattr(diffusion, "DENSE_LIMIT", 0)
     X = features(90, 3)
     S = as_similarity(X, "diffusion", n_neighbors=8, n_components=6, steps=5)
-    expected = by_hand(X, 8, 6, 5)
+    expected = diffusion_by_hand(X, 8, 6, 5)
     np.fill_diagonal(expected, 0.0)
     np.testing.assert_allclose(S.toarray(), expected, atol=1e-5)
 
