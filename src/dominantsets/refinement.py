@@ -43,8 +43,8 @@ class Refined(NamedTuple):
 
 def self_similarities(similarity: Similarity) -> Floats:
     """What stands on the diagonal: an object's similarity to its copy, or the largest similarity."""
-    if isinstance(similarity, LowRank):
-        return similarity.self_similarity
+    if isinstance(similarity, LowRank) or hasattr(similarity, "self_similarity"):
+        return np.asarray(similarity.self_similarity)
     if similarity.peak is not None:
         return np.full(similarity.n, similarity.peak)
     return np.full(similarity.n, float(max(similarity.column(i).max() for i in _some(similarity.n))))

@@ -66,7 +66,7 @@ def k_dpp(X: Floats, k: int, random_state: np.random.RandomState) -> Ints:
         kept = values > RANK * values[-1]
         values, vectors = values[kept], small[:, kept]
     k = min(k, values.size)
-    chosen = _elementary(values, k, random_state)
+    chosen = elementary(values, k, random_state)
     if len(X) <= EXACT_LIMIT:
         return _projection(vectors[:, chosen], random_state)
     return _projection(F @ (vectors[:, chosen] / np.sqrt(values[chosen])), random_state)
@@ -97,7 +97,7 @@ def _nystroem(X: Floats, gamma: float, random_state: np.random.RandomState) -> F
     return F
 
 
-def log_elementary(logs: Floats, k: int) -> Floats:
+def logelementary(logs: Floats, k: int) -> Floats:
     r"""Logarithms of the elementary symmetric polynomials: entry [l, m] of the first m numbers, degree l.
 
     :math:`e_l(\lambda_1, ..., \lambda_m) = e_l(\lambda_1, ..., \lambda_{m-1}) + \lambda_m
@@ -110,10 +110,10 @@ def log_elementary(logs: Floats, k: int) -> Floats:
     return table
 
 
-def _elementary(values: Floats, k: int, random_state: np.random.RandomState) -> Ints:
+def elementary(values: Floats, k: int, random_state: np.random.RandomState) -> Ints:
     """Which k eigenvectors: a set with probability in proportion to the product of its eigenvalues."""
     logs = np.log(values)
-    table = log_elementary(logs, k)
+    table = logelementary(logs, k)
     chosen: list[int] = []
     left = k
     for m in range(values.size, 0, -1):

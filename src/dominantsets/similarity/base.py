@@ -57,6 +57,8 @@ class Similarity(ABC):
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
     local : bool
         Whether most similarities are 0 and ``nearby`` finds the others without a look at all objects.
+    on_device : bool
+        Whether the features are torch tensors, which have solvers of their own.
     """
 
     n: int
@@ -67,6 +69,7 @@ class Similarity(ABC):
     zero_is_nothing: bool = True
     degrees_error: float = 0.0
     local: bool = False
+    on_device: bool = False
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:

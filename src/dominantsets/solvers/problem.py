@@ -121,6 +121,10 @@ class Problem:
             self._columns = Columns(self.similarity, self._cache_bytes)
         return self._columns
 
+    def living(self) -> Ints:
+        """The objects that are alive, in increasing order."""
+        return np.flatnonzero(self.alive)
+
     def vertex(self) -> int:
         """The object with the largest degree, ties to the lowest number."""
         if not self.similarity.local:

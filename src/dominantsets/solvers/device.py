@@ -1,0 +1,220 @@
+"""Problems whose features are on a device: who is alive, payoffs in float64, and solving from many starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.tensor_kernel import TensorKernel
+from dominantsets.similarity.tensor_low_rank import TensorLowRank
+from dominantsets.similarity.tensors import host, roomy
+from dominantsets.solvers.batch import Batch, Clock
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.climbs import Reached, climb_together
+from dominantsets.solvers.kernel_batch import climb_kernel
+from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
+from dominantsets.solvers.result import DominantSet
+from dominantsets.similarity.tiles import Tiles
+
+PAYOFF_VALUES = {"cuda": 2**26, "cpu": 2**20}  # float64 payoffs that are there at once
+GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
+
+
+class Known(NamedTuple):
+    """f, the payoffs' extremes inside a support, and the largest outside: what a certificate asks."""
+
+    f: float
+    inside: Floats
+    outside: float
+
+    def of(self, members: Ints) -> Floats:
+        """Stands for the payoffs of the members: their largest and smallest."""
+        return self.inside
+
+    def largest_outside(self, members: Ints) -> float:
+        """The largest payoff of an object that is alive and not a member."""
+        return self.outside
+
+
+class DeviceProblem(Problem):
+    """As :class:`Problem`, with masks and degrees on the device of the features."""
+
+    def __init__(
+        self, similarity: TensorLowRank | TensorKernel, shift: float, degrees: Floats | None = None
+    ) -> None:
+        self.similarity: Any = similarity
+        self.shift = shift
+        self.n = similarity.n
+        self.device = similarity.device
+        self.clock = Clock(similarity.device)
+        self.alive: Any = torch.ones(self.n, dtype=torch.bool, device=self.device)
+        self.n_alive = self.n
+        self._degrees: Any = None if degrees is None else torch.from_numpy(degrees).to(self.device)
+        self._known: Known | None = None
+
+    @property
+    def degrees(self) -> Any:
+        """Sums of similarity to the objects that are alive; -inf for those that are not."""
+        if self._degrees is None:
+            self.recount()
+        return self._degrees
+
+    def vertex(self) -> int:
+        degrees = self.degrees
+        return int(torch.nonzero(degrees == degrees.max())[0, 0])  # ties to the lowest number
+
+    def remove(self, members: Ints) -> None:
+        gone = torch.from_numpy(np.asarray(members, dtype=np.int64)).to(self.device)
+        self.alive[gone] = False
+        self.n_alive -= len(members)
+        if self._degrees is not None:
+            lost = self.similarity.gradient(members, np.ones(len(members)))
+            self._degrees -= torch.from_numpy(lost).to(self.device)
+            self._degrees[gone] = -torch.inf
+
+    def recount(self) -> None:
+        degrees = self.similarity.degrees_of(None if self.n_alive == self.n else self.alive)
+        self._degrees = degrees.masked_fill_(~self.alive, -torch.inf)
+
+    def within(self, x: Point) -> DeviceProblem:
+        return self
+
+    def beside(self) -> DeviceProblem:
+        return self
+
+    def living(self) -> Ints:
+        """The objects that are alive, in increasing order."""
+        return np.asarray(host(torch.nonzero(self.alive).view(-1)))
+
+    def ranked(self, ranks: Ints) -> Ints:
+        """The objects with these ranks among the living."""
+        if self.n_alive == self.n:
+            return ranks
+        places = self.alive.cumsum(0)
+        wanted = torch.from_numpy(ranks + 1).to(self.device)
+        return np.asarray(host(torch.searchsorted(places, wanted)))
+
+    def payoffs(self, x: Point) -> Payoffs:
+        if self._known is not None:
+            return self._known  # type: ignore[return-value]
+        objects = torch.from_numpy(np.asarray(x.support, dtype=np.int64)).to(self.device)
+        tiles = Tiles(objects, np.array([len(objects)]))
+        weights = torch.zeros(tiles.valid.shape, dtype=torch.float64, device=self.device)
+        weights[tiles.valid] = torch.from_numpy(x.weights).to(self.device)
+        return known_payoffs(self, tiles, weights)[0]  # type: ignore[return-value]
+
+    def knowing(self, known: Known) -> DeviceProblem:
+        """The same problem for one certificate whose payoffs have been made."""
+        other = object.__new__(DeviceProblem)
+        other.__dict__.update(self.__dict__)
+        other._known = known
+        return other
+
+
+def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list[Known]:
+    """Payoffs of many points in float64: of the members, and of all objects in blocks."""
+    similarity, shift, s = problem.similarity, problem.shift, tiles.s
+    inside = torch.where(tiles.valid, similarity.inside(tiles, weights, shift), torch.nan)
+    f = tiles.total(torch.where(tiles.valid, weights * inside, 0.0))
+    owner = tiles.owner
+    most = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device).scatter_reduce(
+        0, owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax"
+    )
+    least = torch.full((s,), torch.inf, dtype=torch.float64, device=problem.device).scatter_reduce(
+        0, owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
+    )
+    members = tiles.objects[tiles.valid]
+    whose = owner[:, None].expand_as(tiles.valid)[tiles.valid]
+    members, order = torch.sort(members)
+    whose = whose[order]
+    outside = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
+    height = max(1, PAYOFF_VALUES[problem.device.type] // max(s, similarity.n_features))
+    for begin, values in similarity.all_values(tiles, weights, height):
+        end = begin + values.shape[1]
+        values.masked_fill_(~problem.alive[begin:end], -torch.inf)
+        edges = torch.searchsorted(members, torch.tensor([begin, end], device=members.device)).tolist()
+        here = slice(*edges)
+        values[whose[here], members[here] - begin] = -torch.inf
+        outside = torch.maximum(outside, values.amax(1))
+    rows = torch.stack([f, most, least, outside], 1).tolist()
+    return [Known(a, np.array([b, c]), e) for a, b, c, e in rows]
+
+
+def solve_starts(
+    problem: DeviceProblem,
+    starts: Sequence[Point],
+    *,
+    algorithm: str,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> list[DominantSet]:
+    """Solve from every start, all of them together; in the order of the starts."""
+    if trace:
+        raise ValueError("trace=True is not there on a device, where many starts share their steps.")
+    similarity = problem.similarity
+    found: dict[int, DominantSet] = {}
+    d = similarity.n_features
+    size = max(1, GROUP_BYTES[problem.device.type] // (64 * d * d)) if d <= 2_000 else len(starts)
+    with roomy(f"{len(starts)} starts over {similarity.n:,} objects"):
+        for begin in range(0, len(starts), size):
+            group = starts[begin : begin + size]
+            if isinstance(similarity, TensorKernel):
+                batch = None
+                reached = climb_kernel(
+                    similarity, problem.shift, problem.alive, group, tol=tol, max_iter=max_iter,
+                    monitor=monitor,
+                )  # fmt: skip
+            else:
+                batch = Batch(similarity, problem.shift, problem.alive, problem.n_alive, problem.clock)
+                W = _images(problem, group)
+                reached = climb_together(batch, W, tol=tol, max_iter=max_iter, monitor=monitor)
+            for ends in reached:
+                for number, cluster in _certified(problem, batch, ends, tol, algorithm):
+                    found[begin + number] = cluster
+    return [found[k] for k in sorted(found)]
+
+
+def _images(problem: DeviceProblem, starts: Sequence[Point]) -> Tensor:
+    """U'x of every start."""
+    similarity, device = problem.similarity, problem.device
+    if all(len(start.support) == 1 for start in starts):
+        objects = np.array([int(start.support[0]) for start in starts])
+        u: Tensor = similarity.chosen(torch.from_numpy(objects).to(device)).u
+        return u
+    images = [
+        similarity.mixture(
+            torch.from_numpy(np.asarray(start.support, dtype=np.int64)).to(device),
+            torch.from_numpy(np.asarray(start.weights, dtype=np.float64)).to(device),
+        )[0]
+        for start in starts
+    ]
+    return torch.stack(images)
+
+
+def _certified(
+    problem: DeviceProblem, batch: Batch | None, ends: Reached, tol: float, algorithm: str
+) -> list[tuple[int, DominantSet]]:
+    tiles, weights = ends.tiles, ends.weights
+    problem.clock.begin()
+    face = None if batch is None else batch.definite(ends.W, tiles, weights)
+    known = known_payoffs(problem, tiles, weights)
+    problem.clock.add("certificate")
+    members, shares = host(tiles.objects[tiles.valid]), host(weights[tiles.valid])
+    faces = [None] * tiles.s if face is None else face.tolist()
+    out, at = [], 0
+    for k, count in enumerate(tiles.counts.tolist()):
+        x = Point(members[at : at + count].copy(), shares[at : at + count].copy())
+        at += count
+        outcome = Outcome(x, ends.passes[k], ends.statuses[k], None, faces[k])
+        cluster = certify(problem.knowing(known[k]), outcome, tol=tol, algorithm=algorithm)
+        out.append((ends.starts[k], cluster))
+    problem.clock.add("results to the host")
+    return out
