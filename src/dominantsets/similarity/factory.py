@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._checks import one_of
+from dominantsets._checks import missing_extra, one_of
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
@@ -122,9 +122,11 @@ def _on_device(X: Any, affinity: Any, device: Any, params: dict[str, Any]) -> Si
     _check_params(affinity, params, ON_DEVICE[affinity])
     if sp.issparse(X):
         raise ValueError("sparse features do not work on a device; leave device out, or pass X.toarray().")
-    from dominantsets.similarity.tensor_kernel import tensor_kernel  # these import torch
-    from dominantsets.similarity.tensor_low_rank import tensor_low_rank
-
+    try:
+        from dominantsets.similarity.tensor_kernel import tensor_kernel  # these import torch
+        from dominantsets.similarity.tensor_low_rank import tensor_low_rank
+    except ModuleNotFoundError as error:
+        raise missing_extra("features on a device need", "gpu", "torch") from error
     if not is_tensor(X) and not isinstance(X, np.memmap):
         X = np.asarray(X)
         X = X if X.dtype == np.float16 else _features(X)

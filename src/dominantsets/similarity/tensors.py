@@ -8,14 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-
-from dominantsets._checks import missing_extra
-
-try:
-    import torch
-    from torch import Tensor
-except ModuleNotFoundError as error:  # pragma: no cover (tested in a process without torch)
-    raise missing_extra("torch tensors and device= need", "gpu", "torch") from error
+import torch
+from torch import Tensor
 
 STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
