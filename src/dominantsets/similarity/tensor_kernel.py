@@ -103,10 +103,13 @@ class TensorKernel(Similarity):
         return np.asarray(host(out))
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
-        objects, shares = self._tensor(support), self._tensor(weights)
-        out = self._summed(objects, shares)
-        out[objects] -= shares
-        return np.asarray(host(out))
+        return np.asarray(host(self.gradient_of(self._tensor(support), self._tensor(weights))))
+
+    def gradient_of(self, objects: Tensor, weights: Tensor) -> Tensor:
+        """A x, on the device."""
+        out = self._summed(objects, weights)
+        out[objects] -= weights
+        return out
 
     def _summed(self, objects: Tensor, shares: Tensor) -> Tensor:
         out = torch.zeros(self.n, dtype=torch.float64, device=self.device)

@@ -54,6 +54,7 @@ class TensorLowRank(Similarity):
         self.root = float(np.sqrt(2.0)) if kind == "sqeuclidean" else 1.0
         self.work = torch.float64 if features.dtype == torch.float64 else torch.float32
         self.center = self._mean()
+        self._turned = -self.root * self.center
         norms, plain = self._norms()
         square = float(norms.max())
         self._check_numbers(square)
@@ -112,12 +113,12 @@ class TensorLowRank(Similarity):
 
     def exact(self, raw: Tensor) -> Exact:
         """Of stored rows, in float64."""
-        rows = raw.double()
         if self.kind == "sqeuclidean":
-            rows = rows - self.center
-            norms = torch.linalg.vecdot(rows, rows)
-            return Exact(rows.mul_(self.root), -norms, torch.full_like(norms, self.offset))
-        norms = torch.linalg.vecdot(rows, rows)
+            u = torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
+            norms = torch.linalg.vector_norm(u, dim=1).square_()
+            return Exact(u, norms.mul_(-0.5), torch.full_like(norms, self.offset))
+        rows = raw.double()
+        norms = torch.linalg.vector_norm(rows, dim=1).square_()
         if self.kind == "cosine":
             inverse = torch.where(norms > 0, norms.rsqrt(), 0.0)
             return Exact(rows * inverse[:, None], torch.zeros_like(norms), 1.0 + (norms > 0).double())
@@ -194,11 +195,14 @@ class TensorLowRank(Similarity):
         return one.u @ other.u.T + (one.bias[:, None] + other.bias[None, :] + self.offset)
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
-        objects, shares = self._tensor(support), self._tensor(weights)
-        mixed, lean = self.mixture(objects, shares)
-        out = self._swept(mixed, float(shares.sum()), lean)
-        out[objects] -= self.chosen_own(objects) * shares
-        return np.asarray(host(out))
+        return np.asarray(host(self.gradient_of(self._tensor(support), self._tensor(weights))))
+
+    def gradient_of(self, objects: Tensor, weights: Tensor) -> Tensor:
+        """A x, on the device."""
+        mixed, lean = self.mixture(objects, weights)
+        out = self._swept(mixed, float(weights.sum()), lean)
+        out[objects] -= self.chosen_own(objects) * weights
+        return out
 
     def chosen_own(self, objects: Tensor) -> Tensor:
         """What the formula has on the diagonal, for these objects."""
@@ -279,10 +283,10 @@ class TensorLowRank(Similarity):
         for begin, raw in self.features.blocks(self.height(3 * self.n_features)):
             rows = raw.double()
             if self.kind == "sqeuclidean":
-                longest = max(longest, float(torch.linalg.vecdot(rows, rows).max()))
+                longest = max(longest, float(torch.linalg.vector_norm(rows, dim=1).max()))
                 rows = rows - self.center
-            out[begin : begin + len(raw)] = torch.linalg.vecdot(rows, rows)
-        return out, float(np.sqrt(longest))
+            out[begin : begin + len(raw)] = torch.linalg.vector_norm(rows, dim=1).square_()
+        return out, longest
 
     def _check_numbers(self, square: float) -> None:
         largest = float(np.sqrt(square))

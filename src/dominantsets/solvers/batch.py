@@ -296,8 +296,9 @@ class Batch:
             sums[starts] += (adding @ first.view(len(owner), -1)).view(-1, 2, d)
             if second is not None:
                 # about w, which is near the mean: what is summed is small then
-                about = (u - W[owner, None, :]) * pairs[part][..., 1:].sqrt()
-                about = about.to(kind)
+                about = torch.empty(u.shape, dtype=kind, device=self.device)
+                torch.sub(u, W[owner, None, :], out=about)
+                about *= pairs[part][..., 1:].sqrt().to(kind)
                 with fast_products():
                     piece = torch.bmm(about.transpose(1, 2), about)
                 second[starts] += adding @ piece.view(len(owner), -1).double()

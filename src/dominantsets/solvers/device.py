@@ -74,8 +74,8 @@ class DeviceProblem(Problem):
         self.alive[gone] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
-            lost = self.similarity.gradient(members, np.ones(len(members)))
-            self._degrees -= torch.from_numpy(lost).to(self.device)
+            ones = torch.ones(len(gone), dtype=torch.float64, device=self.device)
+            self._degrees -= self.similarity.gradient_of(gone, ones)
             self._degrees[gone] = -torch.inf
 
     def recount(self) -> None:
