@@ -1,4 +1,4 @@
-"""Torch tensors and devices: the same clusters as from NumPy arrays. On CPU tensors, and on a card where one is."""
+"""Torch tensors and devices: the same clusters as from NumPy arrays. On CPU tensors, and on a card if any."""
 
 from __future__ import annotations
 
@@ -315,7 +315,10 @@ def test_peeling_is_that_of_the_numpy_path(kind, device):
     X, _ = make_blobs(900, centers=5, n_features=6, cluster_std=0.7, random_state=4)
     S = as_similarity(X, kind)
     shift = 0.02 * 900 * S.peak / 4
-    ours, theirs = peel(as_similarity(torch.tensor(X, device=device), kind), 4, shift=shift), peel(S, 4, shift=shift)
+    ours, theirs = (
+        peel(as_similarity(torch.tensor(X, device=device), kind), 4, shift=shift),
+        peel(S, 4, shift=shift),
+    )
     for one, other in zip(ours, theirs, strict=True):
         assert_same(one, other)
     np.testing.assert_array_equal(ours.labels, theirs.labels)
@@ -371,7 +374,8 @@ def test_a_barycenter_and_weights_as_starts(device):
     for start in ("barycenter", weights, 5):
         assert_same(solve(S, start=start, shift=900.0), solve(plain, start=start, shift=900.0))
     options = {"n_starts": 4, "start": "barycenter", "shift": 900.0, "random_state": 0}
-    for one, other in zip(next(multistart(S, **options)).solutions, next(multistart(plain, **options)).solutions):
+    ours, theirs = (next(multistart(each, **options)).solutions for each in (S, plain))
+    for one, other in zip(ours, theirs, strict=True):
         assert_same(one, other)
 
 
@@ -398,7 +402,10 @@ def test_the_estimator_gives_what_it_gives_for_arrays(kind, assign, n_starts, de
     options = {"affinity": kind, "assign": assign, "n_starts": n_starts, "random_state": 0}
     theirs = DominantSets(4, **options).fit(X)
     for model, new in (
-        (DominantSets(4, **options).fit(torch.tensor(X, device=device)), torch.tensor(X[:50] + 0.1, device=device)),
+        (
+            DominantSets(4, **options).fit(torch.tensor(X, device=device)),
+            torch.tensor(X[:50] + 0.1, device=device),
+        ),
         (DominantSets(4, device=device, **options).fit(X), X[:50] + 0.1),
     ):
         assert isinstance(model.labels_, np.ndarray)
@@ -430,7 +437,9 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     file = np.memmap(tmp_path / "X.dat", dtype=np.float64, mode="w+", shape=X.shape)
     file[:] = X
     file.flush()
-    S = as_similarity(np.memmap(tmp_path / "X.dat", dtype=np.float64, mode="r", shape=X.shape), kind, device=device)
+    S = as_similarity(
+        np.memmap(tmp_path / "X.dat", dtype=np.float64, mode="r", shape=X.shape), kind, device=device
+    )
     assert isinstance(S.features, Streamed)
     blocks = list(S.features.blocks(10**9))
     assert len(blocks) == 8
@@ -456,7 +465,7 @@ def test_it_can_be_stopped_and_interrupted():
     S = as_similarity(X, "sqeuclidean")
     options = {"shift": 0.002 * S.n * S.peak, "n_starts": 8, "random_state": 0}
     stopped = multistart(S, 50, callback=lambda p: True, **options)
-    assert list(stopped) or True
+    list(stopped)
     assert stopped.end is End.STOPPED
     late = multistart(S, 500, max_time=0.0, **options)
     list(late)
@@ -526,7 +535,7 @@ def test_bad_input_gets_one_sentence():
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
 def test_no_cuda_is_said():
     X = features(30, 3)
-    with pytest.raises(ValueError, match="needs a CUDA device, and torch .* sees none"):
+    with pytest.raises(ValueError, match=r"needs a CUDA device, and torch .* sees none"):
         DominantSets(2, device="cuda").fit(X)
     with pytest.raises(ValueError, match="needs a CUDA device"):
         as_similarity(torch.tensor(X), "sqeuclidean", device="cuda")
@@ -548,9 +557,9 @@ def test_two_devices_and_too_much():
 
 def test_out_of_memory_is_one_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
-    with pytest.raises(MemoryError, match=r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"):
-        with tensors.roomy("64 starts"):
-            raise torch.OutOfMemoryError("CUDA out of memory")
+    words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
+    with pytest.raises(MemoryError, match=words), tensors.roomy("64 starts"):
+        raise torch.OutOfMemoryError("CUDA out of memory")
 
 
 def test_without_torch_the_extra_is_named():

@@ -1,8 +1,8 @@
 r"""Where many starts on a device begin: as sampling.py, without the features leaving it.
 
-Uniform starts are the same as on a CPU up to four million objects; above, they are drawn without a permutation
-of all objects. For a k-DPP the Nyström features of a uniform sample of up to 131,072 objects are made on the
-device, and the dual form draws from them.
+Uniform starts are the same as on a CPU up to four million objects; above, they are drawn without a
+permutation of all objects. For a k-DPP the Nyström features of a uniform sample of up to 131,072 objects are
+made on the device, and the dual form draws from them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ def sample_on_device(problem: Any, k: int, sampling: str, random_state: np.rando
     alive = problem.n_alive
     k = min(k, alive)
     if one_of("sampling", sampling, SAMPLINGS) == "uniform" or k == alive or k == 1:
-        return problem.ranked(_ranks(alive, k, random_state))
+        return np.asarray(problem.ranked(_ranks(alive, k, random_state)))
     pool = problem.ranked(np.sort(_ranks(alive, min(alive, DRAWN_FROM), random_state)))
     raw = problem.similarity.features.take(torch.from_numpy(pool).to(problem.device)).double()
     rows = raw - raw.mean(0)
     chosen = draw(rows, k, random_state)
     if chosen.size < k:
         warn(
-            f"only {chosen.size} of {k} starts can be drawn by the DPP, whose kernel has that rank; the rest is "
-            "drawn uniformly."
+            f"only {chosen.size} of {k} starts can be drawn by the DPP, whose kernel has that rank; the rest "
+            "is drawn uniformly."
         )
         rest = np.setdiff1d(np.arange(pool.size), chosen)
         chosen = np.concatenate([chosen, random_state.choice(rest, k - chosen.size, replace=False)])
@@ -51,7 +51,7 @@ def _ranks(alive: int, k: int, random_state: np.random.RandomState) -> Ints:
 
 
 def draw(X: Tensor, k: int, random_state: np.random.RandomState) -> Ints:
-    """From the k-DPP of the Nyström approximation of the Gaussian kernel of X; fewer where its rank is lower."""
+    """From the k-DPP of the Nyström form of the Gaussian kernel of X; fewer where its rank is lower."""
     some = X if len(X) <= MEDIAN_OF else X[_places(len(X), MEDIAN_OF, random_state, X)]
     squares = _squares(some, some)[tuple(torch.triu_indices(len(some), len(some), 1))]
     positive = squares[squares > 0]
@@ -60,7 +60,7 @@ def draw(X: Tensor, k: int, random_state: np.random.RandomState) -> Ints:
     values, vectors = torch.linalg.eigh(_squares(marks, marks).mul(-gamma).exp())
     kept = values > RANK * values[-1]
     root = vectors[:, kept] / values[kept].sqrt()
-    F = torch.cat([_squares(part, marks).mul_(-gamma).exp_() @ root for part in X.split(2**14)])
+    F = torch.cat([_squares(part, marks).mul_(-gamma).exp_() @ root for part in torch.split(X, 2**14)])
     values, small = torch.linalg.eigh(F.T @ F)
     kept = values > RANK * values[-1]
     values, small = values[kept], small[:, kept]
@@ -73,7 +73,7 @@ def _places(n: int, k: int, random_state: np.random.RandomState, X: Tensor) -> T
 
 
 def _squares(P: Tensor, Q: Tensor) -> Tensor:
-    squares = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
+    squares: Tensor = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
     return squares.sub_(P @ Q.T, alpha=2.0).clamp_min_(0.0)
 
 

@@ -454,7 +454,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
 
-
     def _check_tensor(self, X: Any) -> None:
         """A tensor goes to what was fitted on the same device."""
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:

@@ -97,7 +97,7 @@ def _nystroem(X: Floats, gamma: float, random_state: np.random.RandomState) -> F
     return F
 
 
-def logelementary(logs: Floats, k: int) -> Floats:
+def log_elementary(logs: Floats, k: int) -> Floats:
     r"""Logarithms of the elementary symmetric polynomials: entry [l, m] of the first m numbers, degree l.
 
     :math:`e_l(\lambda_1, ..., \lambda_m) = e_l(\lambda_1, ..., \lambda_{m-1}) + \lambda_m
@@ -113,7 +113,7 @@ def logelementary(logs: Floats, k: int) -> Floats:
 def elementary(values: Floats, k: int, random_state: np.random.RandomState) -> Ints:
     """Which k eigenvectors: a set with probability in proportion to the product of its eigenvalues."""
     logs = np.log(values)
-    table = logelementary(logs, k)
+    table = log_elementary(logs, k)
     chosen: list[int] = []
     left = k
     for m in range(values.size, 0, -1):

@@ -37,9 +37,7 @@ ON_DEVICE = {  # affinities that work on torch tensors, and their parameters
 LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 
 
-def as_similarity(
-    X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any
-) -> Similarity:
+def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any) -> Similarity:
     """Turn data into a similarity that the solvers can ask.
 
     Parameters

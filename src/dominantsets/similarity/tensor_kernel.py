@@ -58,7 +58,7 @@ class TensorKernel(Similarity):
     def _distances(self, P: Tensor, Q: Tensor) -> Tensor:
         if self.kind == "laplacian":
             return torch.cdist(P, Q, p=1.0)
-        squares = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
+        squares: Tensor = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
         return squares.sub_(P @ Q.T, alpha=2.0).clamp_min_(0.0)
 
     def blocks(self, width: int) -> Iterator[tuple[int, Tensor]]:
@@ -82,7 +82,7 @@ class TensorKernel(Similarity):
         return out
 
     def all_values(self, tiles: Tiles, weights: Tensor, height: int) -> Iterator[tuple[int, Tensor]]:
-        """Sums of weights times similarity (1 to an object itself) of all objects: starts × rows, in blocks."""
+        """Sums of weights times similarity (1 to itself) of all objects, in blocks: starts × rows."""
         members = tiles.objects[tiles.valid]
         whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid]
         shares = torch.zeros((tiles.s, len(members)), dtype=torch.float64, device=self.device)

@@ -1,8 +1,9 @@
 r"""Linear, cosine and squared Euclidean similarity of features on a device.
 
-In the form of the dual (docs/theory-dual.md), :math:`a_{ij} = u_i \cdot u_j + b_i + b_j + m` off the diagonal.
-Rows stay as they are stored. What is exact is made of a few of them in float64; what looks at all of them for
-many starts makes products in float32 (TF32 where the device has it), and knows how wrong they may be.
+In the form of the dual (docs/theory-dual.md), :math:`a_{ij} = u_i \cdot u_j + b_i + b_j + m` off the
+diagonal. Rows stay as they are stored. What is exact is made of a few of them in float64; what looks at all
+of them for many starts makes products in float32 (TF32 where the device has it), and knows how wrong they may
+be.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class TensorLowRank(Similarity):
     """
 
     on_device = True
+    offset: float
 
     def __init__(self, features: Features, kind: str, offset: str | float | None = None) -> None:
         self.features, self.kind = features, kind
@@ -104,7 +106,7 @@ class TensorLowRank(Similarity):
         """How far a rough value u·w + b may be off, for each row of W."""
         d = self.n_features
         relative = d * 2.0**-50 if self.work == torch.float64 else 2.0**-9 + d * 2.0**-22
-        sizes = self.root * self._stored_length * W.norm(dim=1)
+        sizes: Tensor = self.root * self._stored_length * W.norm(dim=1)
         bias = self.longest**2 if self.static is not None else 0.0
         ulp = 2.0**-50 if self.work == torch.float64 else 2.0**-21
         return relative * sizes + ulp * (bias + sizes)

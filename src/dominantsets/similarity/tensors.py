@@ -82,8 +82,8 @@ def chosen_device(device: Any) -> torch.device:
         raise ValueError(f"device={device!r} is not a device; use 'cuda', 'cuda:0' or 'cpu'.") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"device={device!r} needs a CUDA device, and torch {torch.__version__} sees none; use device=None "
-            "for the CPU path, or install a torch built for your driver."
+            f"device={device!r} needs a CUDA device, and torch {torch.__version__} sees none; use "
+            "device=None for the CPU path, or install a torch built for your driver."
         )
     if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise ValueError(f"device={device!r} is not there: torch sees {torch.cuda.device_count()} device(s).")
@@ -97,8 +97,8 @@ def load(X: Any, device: Any = None) -> Features:
     if is_tensor(X):
         if device is not None and not _same(X.device, chosen_device(device)):
             raise ValueError(
-                f"the features are on {X.device} and device={str(device)!r} names another one; move them with "
-                f"X.to({str(device)!r}) or leave device out."
+                f"the features are on {X.device} and device={str(device)!r} names another one; move them "
+                f"with X.to({str(device)!r}) or leave device out."
             )
         if X.layout is not torch.strided or X.dtype not in STORED:
             raise ValueError(
@@ -111,7 +111,9 @@ def load(X: Any, device: Any = None) -> Features:
     _check_shape(X)
     target = chosen_device(device)
     if X.dtype not in (np.float16, np.float32, np.float64):
-        raise ValueError(f"features of dtype {X.dtype} cannot go to a device; use float16, float32 or float64.")
+        raise ValueError(
+            f"features of dtype {X.dtype} cannot go to a device; use float16, float32 or float64."
+        )
     if target.type == "cuda":
         free = torch.cuda.mem_get_info(target)[0]
         if X.nbytes > RESIDENT_SHARE * free:
@@ -153,9 +155,9 @@ def roomy(purpose: str) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         free, total = torch.cuda.mem_get_info()
         raise MemoryError(
-            f"{purpose} did not fit the device, which has {free / 1e9:,.1f} of {total / 1e9:,.1f} GB free; use "
-            "fewer starts, store the features as float16, or pass them as a np.memmap with device='cuda', "
-            "which streams them."
+            f"{purpose} did not fit the device, which has {free / 1e9:,.1f} of {total / 1e9:,.1f} GB free; "
+            "use fewer starts, store the features as float16, or pass a np.memmap with device='cuda', which "
+            "streams them."
         ) from error
 
 

@@ -61,9 +61,10 @@ class Tiles:
             part = slice(begin, min(len(self), begin + height))
             owners = self.owner_here[part]
             starts = slice(int(owners[0]), int(owners[-1]) + 1)
-            adding = self.owner[part][None, :] == torch.arange(
-                starts.start, starts.stop, device=self.owner.device
-            )[:, None]
+            adding = (
+                self.owner[part][None, :]
+                == torch.arange(starts.start, starts.stop, device=self.owner.device)[:, None]
+            )
             yield part, starts, adding.double()
 
     def chosen(self, which: Tensor) -> tuple[Tensor, np.ndarray[tuple[int], np.dtype[np.int64]]]:

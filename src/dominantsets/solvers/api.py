@@ -122,10 +122,10 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
 def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
     """The solver that "auto" means for a similarity's structure; other names stay as they are."""
     if algorithm != "auto":
-        if similarity.on_device and algorithm != choose("auto", similarity, shift, start):
+        if similarity.on_device and algorithm != (there := choose("auto", similarity, shift, start)):
             raise ValueError(
-                f"algorithm={algorithm!r} does not run on a device, where this affinity has "
-                f"{choose('auto', similarity, shift, start)!r}; leave it out, or pass a NumPy array without device=."
+                f"algorithm={algorithm!r} does not run on a device, where this affinity has {there!r}; "
+                "leave it out, or pass a NumPy array without device=."
             )
         return algorithm
     if similarity.on_device:

@@ -1,16 +1,16 @@
 r"""A pass of the dual for many starts at once, in torch: on a device, or on a CPU for tests.
 
 For s starts x(w) needs the values :math:`u_i \cdot w + b_i` of n objects, s thresholds tau, and sums over the
-supports. Any set C bounds tau from below by g(C) (docs/theory-dual.md), and for a fixed set that bound is linear
-in w: the support of the last accepted point gives
+supports. Any set C bounds tau from below by g(C) (docs/theory-dual.md), and for a fixed set that bound is
+linear in w: the support of the last accepted point gives
 
 .. math:: \tau(w') \ge \tau(w) + \bar u \cdot (w' - w)
 
-without a look at the objects. So one sweep is enough: products in low precision, block after block, compared with the
-bound less what rounding may do; who is above is a candidate, and is little more than the support. Everything
-after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows in float64. The first pass
-has no bound yet; it takes a level from a sample of the objects, and where that turns out too high, g of what
-was found bounds tau for a second sweep. The n × s values exist a block at a time.
+without a look at the objects. So one sweep is enough: products in low precision, block after block, compared
+with the bound less what rounding may do; who is above is a candidate, and candidates are little more than the
+support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows
+in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that turns
+out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Clock:
     """Seconds by what they were spent on, where somebody wants to know."""
 
     def __init__(self, device: torch.device, wanted: bool = False) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
         self.counts: Counter[str] = Counter()
         self.wanted = wanted
         self._cuda = device.type == "cuda"
@@ -69,7 +69,7 @@ class Clock:
             torch.cuda.synchronize()
         now = time.perf_counter()
         if self._last:
-            self.seconds[name] += now - self._last
+            self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
         self._last = now
 
 
@@ -83,14 +83,16 @@ class Batch:
         least = similarity.least_own + shift
         if least <= 0.0:
             raise ValueError(
-                f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it the "
-                "problem is not concave along any single object."
+                f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it "
+                "the problem is not concave along any single object."
             )
         self.device = similarity.device
         self.clock = clock or Clock(self.device)
         bias = similarity.static
         nothing = torch.zeros(similarity.n, dtype=similarity.work, device=self.device)
-        self._bias = torch.where(alive, nothing if bias is None else bias, -torch.inf)  # the dead are far below
+        self._bias = torch.where(
+            alive, nothing if bias is None else bias, -torch.inf
+        )  # the dead are far below
         self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None
         self.newton = similarity.n_features <= DENSE_LIMIT
         self.reach = similarity.root * similarity.longest
@@ -207,14 +209,14 @@ class Batch:
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))
         weights = torch.zeros_like(tiles.valid, dtype=torch.float64)
         weights[tiles.valid] = torch.cat([trial.weights[which] for trial, which in members])
-        joined = [torch.cat([a, b]) for a, b in zip(one[:4], other[:4], strict=True)]
+        tau, image, f, mean = (torch.cat([a, b]) for a, b in zip(one[:4], other[:4], strict=True))
         jacobian = None
         if one.jacobian is not None and other.jacobian is not None:
             jacobian = torch.cat([one.jacobian, other.jacobian])
-        return Trial(*joined, jacobian, tiles, weights)
+        return Trial(tau, image, f, mean, jacobian, tiles, weights)
 
     def _candidates(self, W: Tensor, objects: Tensor, owner: Tensor) -> tuple[Tiles, Tensor, Tensor, Tensor]:
-        """Values, 1/kappa and b of candidates, exactly; what only fills up has 1/kappa = 0 and the value 0."""
+        """Values, 1/kappa and b of candidates, exactly; what only fills up has 1/kappa = 0 and value 0."""
         ends = torch.searchsorted(owner, torch.arange(1, len(W) + 1, device=self.device, dtype=owner.dtype))
         counts = np.diff(ends.cpu().numpy(), prepend=0)
         tiles = Tiles(objects, counts)
@@ -324,4 +326,5 @@ class Batch:
         eps = torch.finfo(torch.float64).eps
         slack = 4 * eps * d * jacobian.abs().amax((1, 2)).clamp_min(1.0)
         eye = torch.eye(d, dtype=torch.float64, device=self.device)
-        return torch.linalg.cholesky_ex((1.0 - slack)[:, None, None] * eye - jacobian).info == 0
+        failed: Tensor = torch.linalg.cholesky_ex((1.0 - slack)[:, None, None] * eye - jacobian).info
+        return failed == 0

@@ -14,12 +14,12 @@ from torch import Tensor
 from dominantsets import _rows
 from dominantsets._threads import each, split
 from dominantsets.similarity.base import Floats
+from dominantsets.similarity.tiles import Tiles
 from dominantsets.solvers.batch import Batch, Trial
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.climb import PATIENCE
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.result import Status
-from dominantsets.similarity.tiles import Tiles
 
 RAISES = 50  # trials of a multiple of I that shortens a step
 
@@ -53,12 +53,13 @@ class _Points(NamedTuple):
     jacobian: Tensor | None
 
     def only(self, which: Tensor) -> _Points:
-        return _Points(*(None if part is None else part[which] for part in self))
+        kept: dict[str, Tensor] = {
+            name: part[which] for name, part in self._asdict().items() if part is not None
+        }
+        return self._replace(**kept)
 
 
-def climb_together(
-    batch: Batch, W: Tensor, *, tol: float, max_iter: int, monitor: Monitor
-) -> list[Reached]:
+def climb_together(batch: Batch, W: Tensor, *, tol: float, max_iter: int, monitor: Monitor) -> list[Reached]:
     """Climb from every row of W until each is done; Ctrl-C and the clock are seen between passes."""
     shift, done = batch.shift, []
     trial = batch.at(W)
@@ -131,7 +132,7 @@ def _first(W: Tensor, trial: Trial) -> _Points:
 def _rounding(batch: Batch, points: _Points) -> Tensor:
     """What f may lose by rounding alone."""
     size = batch.reach * points.w.norm(dim=1)
-    return 4 * EPS * torch.maximum(torch.maximum(points.f.abs(), size), torch.full_like(size, abs(batch.shift)))
+    return 4 * EPS * torch.maximum(points.f.abs(), size).clamp_min(abs(batch.shift))
 
 
 def _judge(

@@ -13,6 +13,7 @@ from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.tensor_kernel import TensorKernel
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
 from dominantsets.similarity.tensors import host, roomy
+from dominantsets.similarity.tiles import Tiles
 from dominantsets.solvers.batch import Batch, Clock
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.climbs import Reached, climb_together
@@ -20,7 +21,6 @@ from dominantsets.solvers.kernel_batch import climb_kernel
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
 from dominantsets.solvers.result import DominantSet
-from dominantsets.similarity.tiles import Tiles
 
 PAYOFF_VALUES = {"cuda": 2**26, "cpu": 2**20}  # float64 payoffs that are there at once
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups

@@ -1,11 +1,11 @@
 r"""Kernels on a device: safe steps from many starts on small blocks, checked against all objects.
 
 A Gaussian or Laplacian kernel K is positive semidefinite with ones on its diagonal, so with
-:math:`\kappa = 1 + \alpha` the objective is :math:`x^T K x - \kappa |x|^2`, convex less strictly convex, and the step
-:math:`x \leftarrow \max(0, K x - \tau) / \kappa` (tau set by :math:`\sum x = 1`) never lowers it
-(docs/theory-dual.md, Proposition 2). Each start keeps the objects that matter and their own block of K, on which
-the steps are made, with an exact solve on the face where it helps; then one sweep over all objects finds who
-gains by joining. That is for clusters of up to 2,000 members: the blocks are squares.
+:math:`\kappa = 1 + \alpha` the objective is :math:`x^T K x - \kappa |x|^2`, convex less strictly convex, and
+the step :math:`x \leftarrow \max(0, K x - \tau) / \kappa` (tau set by :math:`\sum x = 1`) never lowers it
+(docs/theory-dual.md, Proposition 2). Each start keeps the objects that matter and their own block of K, on
+which the steps are made, with an exact solve on the face where it helps; then one sweep over all objects
+finds who gains by joining. That is for clusters of up to 2,000 members: the blocks are squares.
 """
 
 from __future__ import annotations
@@ -167,8 +167,9 @@ class _Climbs:
             objects, order = torch.sort(lists[place][inside[: len(lists[place])]])
             if len(objects) > LARGEST_SUPPORT:
                 raise ValueError(
-                    f"a cluster under {self.similarity.kind} has more than {LARGEST_SUPPORT:,} members here, which "
-                    "is too many for a device; lower the shift, raise gamma, or fit a NumPy array without device=."
+                    f"a cluster under {self.similarity.kind} has more than {LARGEST_SUPPORT:,} members "
+                    "here, which is too many for a device; lower the shift, raise gamma, or fit a NumPy "
+                    "array without device=."
                 )
             weights = x[place][inside][order]
             self.objects[k], self.x[k] = objects, weights / weights.sum()
@@ -193,7 +194,8 @@ class _Climbs:
 
     def _value(self, K: Tensor, x: Tensor) -> Tensor:
         Kx = torch.bmm(K, x[..., None])[..., 0]
-        return torch.linalg.vecdot(x, Kx) - self.kappa * torch.linalg.vecdot(x, x)
+        value: Tensor = torch.linalg.vecdot(x, Kx) - self.kappa * torch.linalg.vecdot(x, x)
+        return value
 
     def _safe(self, K: Tensor, x: Tensor, valid: Tensor) -> Tensor:
         """max(0, K x - tau) / kappa with tau from the sorted values."""

@@ -68,4 +68,4 @@ def starting_point(problem: Problem, start: Any) -> Point:
     if isinstance(start, numbers.Integral):
         return Point(np.array([int(start)]), np.ones(1))
     weights, living = _weights(start, problem.n), problem.living()
-    return Point.of(np.bincount(living, weights[living], problem.n))
+    return Point.of(np.bincount(living, weights[living], problem.n).astype(np.float64))
