@@ -182,6 +182,51 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
     assert together.clock.counts["sweeps"] == before + 1
 
 
+FUSED = """
+import numpy as np, torch
+from dominantsets import as_similarity
+from dominantsets.solvers import batch, fused
+device = "cuda" if torch.cuda.is_available() else "cpu"
+if device == "cpu":
+    fused.usable = lambda device: True
+rng = np.random.default_rng(0)
+for kind in ("sqeuclidean", "cosine", "linear"):
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for far in (0.0, 1e3):
+            X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
+            S = as_similarity(X, kind)
+            alive = torch.tensor(rng.random(700) < 0.8, device=device)
+            W = S.chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            trials, found = [], []
+            for batch.FUSED in (True, False):
+                together = batch.Batch(S, 3 * S.peak, alive, int(alive.sum()))
+                assert together.fused is batch.FUSED
+                trials.append(together.at(W))
+                found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
+                assert together.above(W, trials[0].tau - 1e9, 10) is None
+            assert not fused._broken
+            for name in ("tau", "f", "image", "mean"):
+                torch.testing.assert_close(*(getattr(t, name) for t in trials), rtol=1e-10, atol=1e-8)
+            members = trials[1].tiles.valid & (trials[1].weights > 0)
+            owner = trials[1].tiles.owner[:, None].expand_as(members)[members]
+            support = set(zip(trials[1].tiles.objects[members].tolist(), owner.tolist()))
+            assert all(support <= them for them in found)
+"""
+
+
+def test_fused_kernels_agree_with_the_plain_form():
+    """On a card; without one in Triton's interpreter, which knows NumPy up to 2.3."""
+    pytest.importorskip("triton")
+    if not torch.cuda.is_available() and np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        pytest.skip("Triton's interpreter does not run with this NumPy")
+    interpreted = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FUSED], env=os.environ | interpreted, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_newton_steps_are_those_of_one_start():
     from dominantsets import _rows
 

@@ -14,7 +14,7 @@ from dominantsets._checks import real
 from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.similarity.kernel import MEDIAN_SAMPLE, SAMPLE, SAMPLED_ABOVE
 from dominantsets.similarity.tensor_low_rank import BLOCK_NUMBERS
-from dominantsets.similarity.tensors import Features, host, load, roomy
+from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
 from dominantsets.similarity.tiles import Tiles
 
 
@@ -45,7 +45,7 @@ class TensorKernel(Similarity):
 
     def height(self, columns: int) -> int:
         """Rows of a block with so many float64 numbers each."""
-        return max(1, BLOCK_NUMBERS[self.device.type] // max(1, columns))
+        return max(1, allowed(BLOCK_NUMBERS, self.device) // max(1, columns))
 
     def rows(self, objects: Tensor) -> Tensor:
         """Centred rows in float64."""
@@ -81,15 +81,19 @@ class TensorKernel(Similarity):
         out[tiles.valid] = torch.cat(parts)
         return out
 
-    def all_values(self, tiles: Tiles, weights: Tensor, height: int) -> Iterator[tuple[int, Tensor]]:
-        """Sums of weights times similarity (1 to itself) of all objects, in blocks: starts × rows."""
+    def all_values(
+        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Sums of weights times similarity (1 to itself), the dead at -inf: as of low-rank features."""
         members = tiles.objects[tiles.valid]
         whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid]
         shares = torch.zeros((tiles.s, len(members)), dtype=torch.float64, device=self.device)
         shares[whose, torch.arange(len(members), device=self.device)] = weights[tiles.valid]
         columns = self.rows(members)
+        nothing = torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
         for begin, rows in self.blocks(2 * len(members)):
-            yield begin, shares @ self.between(columns, rows)
+            values = shares @ self.between(columns, rows)
+            yield begin, values.masked_fill_(~alive[begin : begin + len(rows)], -torch.inf), nothing
 
     # the questions of a similarity ----------------------------------------------------------------------
 

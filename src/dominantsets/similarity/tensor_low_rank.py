@@ -18,7 +18,7 @@ from torch import Tensor
 from dominantsets._checks import real
 from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.similarity.low_rank import EXACT_LIMIT
-from dominantsets.similarity.tensors import Features, host, load, roomy
+from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
 from dominantsets.similarity.tiles import Tiles
 
 BLOCK_NUMBERS = {"cuda": 2**26, "cpu": 2**21}  # float64 numbers of one temporary
@@ -85,7 +85,7 @@ class TensorLowRank(Similarity):
 
     def height(self, columns: int) -> int:
         """Rows of a block with so many float64 numbers each."""
-        return max(1, BLOCK_NUMBERS[self.device.type] // max(1, columns))
+        return max(1, allowed(BLOCK_NUMBERS, self.device) // max(1, columns))
 
     def rough(self, begin: int, block: Tensor) -> Tensor:
         """Stored rows as a sweep multiplies them."""
@@ -125,6 +125,22 @@ class TensorLowRank(Similarity):
             inverse = torch.where(norms > 0, norms.rsqrt(), 0.0)
             return Exact(rows * inverse[:, None], torch.zeros_like(norms), 1.0 + (norms > 0).double())
         return Exact(rows, torch.zeros_like(norms), norms + self.offset)
+
+    def products(self, objects: Tensor, owner: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
+        """(x - center)·w and |x - center|² in float64 (the centre is 0 but for sqeuclidean), for tiles."""
+        raw = self.features.take(objects.view(-1))
+        rows = (raw.double() if self.kind != "sqeuclidean" else raw - self.center).view(*objects.shape, -1)
+        return torch.bmm(rows, W[owner, :, None])[..., 0], torch.linalg.vector_norm(rows, dim=2).square_()
+
+    def from_products(self, products: Tensor, squares: Tensor) -> Exact:
+        """u·w in the place of u, of what ``products`` gives; b, and what is on the diagonal."""
+        if self.kind == "sqeuclidean":
+            return Exact(products * self.root, -squares, torch.full_like(squares, self.offset))
+        nothing = torch.zeros_like(squares)
+        if self.kind == "cosine":
+            inverse = torch.where(squares > 0, squares.rsqrt(), 0.0)
+            return Exact(products * inverse, nothing, 1.0 + (squares > 0).double())
+        return Exact(products, nothing, squares + self.offset)
 
     def chosen(self, objects: Tensor) -> Exact:
         """Of these objects."""
@@ -167,12 +183,19 @@ class TensorLowRank(Similarity):
             out[part] += lean[owner, None] - (own + shift) * weights[part]
         return out
 
-    def all_values(self, tiles: Tiles, weights: Tensor, height: int) -> Iterator[tuple[int, Tensor]]:
-        """r of all objects, as if none had a weight, in blocks: (number of the first, starts × rows)."""
+    def all_values(
+        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """r of all objects as if none had a weight, the dead at -inf, in blocks.
+
+        Each is the number of its first object, starts × rows, and what is to be added for each start.
+        """
         mixed, lean = self.mixtures(tiles, weights)
+        constant = lean + self.offset
         for begin, raw in self.features.blocks(height):
             u, bias, _ = self.exact(raw)
-            yield begin, (mixed @ u.T).add_(bias + self.offset).add_(lean[:, None])
+            bias = torch.where(alive[begin : begin + len(raw)], bias, -torch.inf)
+            yield begin, (mixed @ u.T).add_(bias), constant
 
     # the questions of a similarity ----------------------------------------------------------------------
 

@@ -16,11 +16,22 @@ STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do no
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
 
 
+def allowed(numbers: dict[str, int], device: torch.device) -> int:
+    """How many numbers may be there at once: what is stated for a card of 128 GiB, less for smaller ones."""
+    stated = numbers[device.type]
+    if device.type != "cuda":
+        return stated
+    total = torch.cuda.get_device_properties(device).total_memory
+    return int(stated * min(1.0, total / 2**37))
+
+
 class Features:
     """Rows of features on a device, in the precision that they came in."""
 
+    stored: Any = None  # all of them, where they are on the device
+
     def __init__(self, X: Tensor) -> None:
-        self._X = X
+        self.stored = self._X = X
         self.n, self.d = X.shape
         self.device, self.dtype = X.device, X.dtype
 

@@ -9,8 +9,9 @@ linear in w: the support of the last accepted point gives
 without a look at the objects. So one sweep is enough: products in low precision, block after block, compared
 with the bound less what rounding may do; who is above is a candidate, and candidates are little more than the
 support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows
-in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that turns
-out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a time.
+in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that
+turns out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a
+time.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
-from dominantsets.similarity.tensors import fast_products
+from dominantsets.similarity.tensors import allowed, fast_products
 from dominantsets.similarity.tiles import Tiles
+from dominantsets.solvers import fused
 
 BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are there at once
 CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more the starts are split up
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are there at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
 SAMPLE_ROUNDS = 24
+FUSED = True  # whether Triton kernels are used where they can be
 DENSE_LIMIT = 2_000  # features up to which Newton's matrix is made
 
 
@@ -94,6 +97,7 @@ class Batch:
             alive, nothing if bias is None else bias, -torch.inf
         )  # the dead are far below
         self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None
+        self.fused = FUSED and similarity.features.stored is not None and fused.usable(self.device)
         self.newton = similarity.n_features <= DENSE_LIMIT
         self.reach = similarity.root * similarity.longest
 
@@ -105,11 +109,26 @@ class Batch:
         None where there are more than ``limit``.
         """
         similarity = self.similarity
-        s, n = len(W), similarity.n
         weights, constant = similarity.rough_weights(W)
         cut = level + constant - similarity.rounding_of(W)
-        cut = (cut - cut.abs() * (2.0**-22)).to(similarity.work)[:, None]
-        height = max(1, min(n, BLOCK_VALUES[self.device.type] // s))
+        cut = (cut - cut.abs() * (2.0**-22)).to(similarity.work)
+        self.clock.counts["sweeps"] += 1
+        if not self.fused or similarity.work != torch.float32:
+            return self._above(weights, cut[:, None], limit)
+        center = similarity.center.float() if similarity.centred_first else None
+        stored = similarity.features.stored
+        return fused.tried(
+            lambda: fused.above(
+                stored, weights.contiguous(), cut.contiguous(), self._bias, similarity.scale, center, limit
+            ),
+            lambda: self._above(weights, cut[:, None], limit),
+        )
+
+    def _above(self, weights: Tensor, cut: Tensor, limit: int) -> tuple[Tensor, Tensor] | None:
+        """The plain form: the values of a block, a comparison, the places."""
+        similarity = self.similarity
+        s, n = len(weights), similarity.n
+        height = max(1, min(n, allowed(BLOCK_VALUES, self.device) // s))
         objects, starts, count = [], [], 0
         with fast_products():
             for begin, block in similarity.features.blocks(height):
@@ -123,7 +142,6 @@ class Batch:
                 start = torch.div(flat, len(block), rounding_mode="floor")
                 objects.append(flat - start * len(block) + begin)
                 starts.append(start.to(torch.int32))
-        self.clock.counts["sweeps"] += 1
         found, owner = torch.cat(objects), torch.cat(starts)
         if len(objects) > 1 and s > 1:
             owner, order = torch.sort(owner, stable=True)
@@ -183,7 +201,7 @@ class Batch:
         certain = level is not None
         guess = self.first_level(W) if level is None else level
         self.clock.add("first level")
-        found = self.above(W, guess, CANDIDATES[self.device.type])
+        found = self.above(W, guess, allowed(CANDIDATES, self.device))
         self.clock.add("sweep")
         if found is None and len(W) > 1:
             return self._split(W, level)
@@ -223,19 +241,27 @@ class Batch:
         values = torch.zeros(tiles.valid.shape, dtype=torch.float64, device=self.device)
         inverse, bias = torch.zeros_like(values), torch.zeros_like(values)
         for part, _, _ in tiles.parts(self._tiles_at_once(tiles)):
-            chosen = tiles.objects[part]
-            u, b, own = self.similarity.chosen(chosen.view(-1))
-            products = torch.bmm(u.view(*chosen.shape, -1), W[tiles.owner[part], :, None])[..., 0]
-            bias[part] = b.view(chosen.shape)
+            products, bias[part], own = self.similarity.from_products(*self._products(tiles, part, W))
             values[part] = products + bias[part]
-            inverse[part] = (1.0 / (own + self.shift)).view(chosen.shape)
+            inverse[part] = 1.0 / (own + self.shift)
         inverse *= tiles.valid
         values *= tiles.valid
         self.clock.counts["candidates"] += len(objects)
         return tiles, values, inverse, bias
 
+    def _products(self, tiles: Tiles, part: slice, W: Tensor) -> tuple[Tensor, Tensor]:
+        similarity, objects, owner = self.similarity, tiles.objects[part], tiles.owner[part]
+        if not self.fused:
+            return similarity.products(objects, owner, W)
+        center = similarity.center * (similarity.kind == "sqeuclidean")
+        stored = similarity.features.stored
+        return fused.tried(
+            lambda: fused.products(stored, objects, owner, W.contiguous(), center),
+            lambda: similarity.products(objects, owner, W),
+        )
+
     def _tiles_at_once(self, tiles: Tiles) -> int:
-        numbers = PART_NUMBERS[self.device.type]
+        numbers = allowed(PART_NUMBERS, self.device)
         d = self.similarity.n_features
         return max(1, numbers // (d * max(tiles.width, d if self.newton else 1)))
 

@@ -12,12 +12,12 @@ from torch import Tensor
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.tensor_kernel import TensorKernel
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
-from dominantsets.similarity.tensors import host, roomy
+from dominantsets.similarity.tensors import allowed, host, roomy
 from dominantsets.similarity.tiles import Tiles
 from dominantsets.solvers.batch import Batch, Clock
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.climbs import Reached, climb_together
-from dominantsets.solvers.kernel_batch import climb_kernel
+from dominantsets.solvers.kernel_batch import climb_kernel, outsiders
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
 from dominantsets.solvers.result import DominantSet
@@ -129,19 +129,10 @@ def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list
     least = torch.full((s,), torch.inf, dtype=torch.float64, device=problem.device).scatter_reduce(
         0, owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
     )
-    members = tiles.objects[tiles.valid]
-    whose = owner[:, None].expand_as(tiles.valid)[tiles.valid]
-    members, order = torch.sort(members)
-    whose = whose[order]
     outside = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
-    height = max(1, PAYOFF_VALUES[problem.device.type] // max(s, similarity.n_features))
-    for begin, values in similarity.all_values(tiles, weights, height):
-        end = begin + values.shape[1]
-        values.masked_fill_(~problem.alive[begin:end], -torch.inf)
-        edges = torch.searchsorted(members, torch.tensor([begin, end], device=members.device)).tolist()
-        here = slice(*edges)
-        values[whose[here], members[here] - begin] = -torch.inf
-        outside = torch.maximum(outside, values.amax(1))
+    height = max(1, allowed(PAYOFF_VALUES, problem.device) // max(s, similarity.n_features))
+    for _, values, constant in outsiders(problem.similarity, tiles, weights, problem.alive, height):
+        outside = torch.maximum(outside, values.amax(1) + constant)
     rows = torch.stack([f, most, least, outside], 1).tolist()
     return [Known(a, np.array([b, c]), e) for a, b, c, e in rows]
 
@@ -162,7 +153,7 @@ def solve_starts(
     similarity = problem.similarity
     found: dict[int, DominantSet] = {}
     d = similarity.n_features
-    size = max(1, GROUP_BYTES[problem.device.type] // (64 * d * d)) if d <= 2_000 else len(starts)
+    size = max(1, allowed(GROUP_BYTES, problem.device) // (64 * d * d)) if d <= 2_000 else len(starts)
     with roomy(f"{len(starts)} starts over {similarity.n:,} objects"):
         for begin in range(0, len(starts), size):
             group = starts[begin : begin + size]

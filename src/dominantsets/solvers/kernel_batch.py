@@ -10,13 +10,15 @@ finds who gains by joining. That is for clusters of up to 2,000 members: the blo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dominantsets.similarity.tensor_kernel import TensorKernel
+from dominantsets.similarity.tensors import allowed
 from dominantsets.similarity.tiles import Tiles
 from dominantsets.solvers.climbs import Reached
 from dominantsets.solvers.monitor import Monitor
@@ -44,7 +46,7 @@ def climb_kernel(
     """From every start; those that are done leave with what they have reached."""
     if shift <= -1.0:
         raise ValueError(f"a kernel on a device needs a shift above -1, got {shift:.6g}.")
-    group = max(1, GROUP_NUMBERS[similarity.device.type] // (2 * LARGEST_SUPPORT) ** 2)
+    group = max(1, allowed(GROUP_NUMBERS, similarity.device) // (2 * LARGEST_SUPPORT) ** 2)
     out: list[Reached] = []
     for begin in range(0, len(starts), group):
         work = _Climbs(similarity, shift, alive, starts[begin : begin + group], tol)
@@ -53,6 +55,21 @@ def climb_kernel(
         if any(status not in (Status.CONVERGED, Status.STALLED) for e in ends for status in e.statuses):
             break
     return out
+
+
+def outsiders(
+    similarity: Any, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """Payoffs of all objects that are alive and not members, the others at -inf: blocks of starts × rows."""
+    members, order = torch.sort(tiles.objects[tiles.valid])
+    whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid][order]
+    at = 0
+    known = members.cpu().numpy()
+    for begin, values, constant in similarity.all_values(tiles, weights, alive, height):
+        end = at + int(np.searchsorted(known[at:], begin + values.shape[1]))
+        values[whose[at:end], members[at:end] - begin] = -torch.inf
+        at = end
+        yield begin, values, constant
 
 
 class _Climbs:
@@ -124,15 +141,8 @@ class _Climbs:
         most = torch.full_like(f, -torch.inf).scatter_reduce(
             0, tiles.owner, torch.where(tiles.valid, r, -torch.inf).amax(1), "amax"
         )
-        members, order = torch.sort(tiles.objects[tiles.valid])
-        whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid][order]
         held, held_at = None, None
-        for begin, values in self.similarity.all_values(tiles, weights, 0):
-            end = begin + values.shape[1]
-            values.masked_fill_(~self.alive[begin:end], -torch.inf)
-            edges = torch.searchsorted(members, torch.tensor([begin, end], device=self.device)).tolist()
-            here = slice(*edges)
-            values[whose[here], members[here] - begin] = -torch.inf
+        for begin, values, _ in outsiders(self.similarity, tiles, weights, self.alive, 0):
             top, at = values.topk(min(wanted, values.shape[1]), dim=1)
             at = at + begin
             if held is not None and held_at is not None:
