@@ -2,8 +2,8 @@
 
 The plain forms in batch.py say what they compute, and stay: they serve CPUs, streamed features, and machines
 without Triton. A plain sweep writes the n × s values, reads them for a comparison, and reads that for the
-places; here a tile of values lives in registers, and only the candidates are written. The candidates' values in
-float64 are made of rows that are read once, without a copy of them.
+places; here a tile of values lives in registers, and only the candidates are written. The candidates' values
+in float64 are made of rows that are read once, without a copy of them.
 """
 
 from __future__ import annotations
