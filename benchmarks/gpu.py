@@ -347,12 +347,12 @@ def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float
 
 def part_tests() -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "tests/test_gpu.py", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", "-q", "--maxfail=15", "--tb=short", "tests/test_gpu.py"],
         cwd=HERE.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     tail = done.stdout.strip().splitlines()
     if done.returncode:
-        print(done.stdout[-6000:], done.stderr[-2000:], flush=True)
+        print(done.stdout[-9000:], done.stderr[-2000:], flush=True)
     return {"exit": done.returncode, "summary": tail[-1] if tail else done.stderr[-200:]}
 
 

@@ -116,7 +116,11 @@ class MultiStart(Extraction, Iterator[Pass]):
         starts = sample_on_device(self._problem, self._n_starts, self._sampling, self._random)
         alive = self._problem.living() if self._start == "barycenter" else starts
         points = [self._point(i, alive) for i in starts]
-        return starts, solve_many(self._problem, points, monitor=self._monitor, **self._options)
+        try:
+            return starts, solve_many(self._problem, points, monitor=self._monitor, **self._options)
+        except KeyboardInterrupt:  # before the first pass was whole
+            self.end = End.INTERRUPTED
+            return starts, []
 
     def _point(self, i: int, alive: Ints) -> Point:
         """All mass on the object, or half of it, the rest spread over the others."""

@@ -246,7 +246,7 @@ def newton_steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
             short = length[rows]
             turned = torch.linalg.solve_triangular(factor[rows], step[rows][..., None], upper=False)
             raised[rows] += short**2 / turned.square().sum((1, 2)) * (short / radius[rows] - 1.0)
-            factor[rows] = torch.linalg.cholesky((1.0 + raised[rows])[:, None, None] * eye - J[rows])
+            factor[rows] = torch.linalg.cholesky_ex((1.0 + raised[rows])[:, None, None] * eye - J[rows]).L
             step[rows] = torch.cholesky_solve(g[rows][..., None], factor[rows])[..., 0]
             length[rows] = step[rows].norm(dim=1)
             rows = rows[~(length[rows] <= 1.01 * radius[rows])]
@@ -254,8 +254,9 @@ def newton_steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
                 break
     shrink = torch.where(length > radius, radius / length.clamp_min(1e-300), 1.0)
     step = step * shrink[:, None]
-    if not bool(definite.all()):
-        bent = torch.nonzero(~definite).view(-1)
+    failed = ~definite | ~torch.isfinite(step).all(1)
+    if bool(failed.any()):
+        bent = torch.nonzero(failed).view(-1)
         bows = _bent(J[bent].cpu().numpy(), g[bent].cpu().numpy(), radius[bent].cpu().numpy())
         step[bent] = torch.from_numpy(bows).to(J.device)
     return step

@@ -20,9 +20,10 @@ from dominantsets.solvers.climbs import Reached, climb_together
 from dominantsets.solvers.kernel_batch import climb_kernel, outsiders
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
-from dominantsets.solvers.result import DominantSet
+from dominantsets.solvers.result import DominantSet, Status
 
 PAYOFF_VALUES = {"cuda": 2**26, "cpu": 2**20}  # float64 payoffs that are there at once
+HALTING = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
 
@@ -167,9 +168,12 @@ def solve_starts(
                 batch = Batch(similarity, problem.shift, problem.alive, problem.n_alive, problem.clock)
                 W = _images(problem, group)
                 reached = climb_together(batch, W, tol=tol, max_iter=max_iter, monitor=monitor)
+            halted = any(status in HALTING for ends in reached for status in ends.statuses)
             for ends in reached:
                 for number, cluster in _certified(problem, batch, ends, tol, algorithm):
                     found[begin + number] = cluster
+            if halted:
+                break
     return [found[k] for k in sorted(found)]
 
 
