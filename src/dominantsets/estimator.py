@@ -325,10 +325,11 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.n_features
             return X
         half = self.device is not None and getattr(X, "dtype", None) == np.float16
-        if is_tensor(X) or half or (isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)):
+        mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
+        if (is_tensor(X) or half or mapped) and X.ndim == 2:
             # scikit-learn's checks would read all of it, convert it, or fetch it from its device
-            self.n_features_in_ = X.shape[1] if X.ndim == 2 else 0
-        else:
+            self.n_features_in_ = X.shape[1]
+        elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
             X = validate_data(self, X, **self._accepted())
         if isinstance(self.affinity, Similarity):
             if X.shape[0] != self.affinity.n:
