@@ -227,15 +227,17 @@ def test_fused_kernels_agree_with_the_plain_form():
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_newton_steps_are_those_of_one_start():
+@pytest.mark.parametrize("on_host", [0, 2**15])
+def test_newton_steps_are_those_of_one_start(on_host, monkeypatch):
     from dominantsets import _rows
 
+    monkeypatch.setattr(climbs, "ON_HOST", on_host)
     rng = np.random.default_rng(0)
     J, g, radius = np.empty((30, 5, 5)), rng.normal(size=(30, 5)), 10.0 ** rng.uniform(-2, 2, size=30)
     for k in range(30):
         Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
         J[k] = Q @ np.diag(rng.uniform(0, 0.99 if k % 2 else 3.0, size=5)) @ Q.T
-    steps = climbs.newton_steps(torch.tensor(J), torch.tensor(g), torch.tensor(radius)).numpy()
+    steps = climbs.newton_steps(torch.tensor(J), g, radius)
     for k in range(30):
         alone, _ = _rows.newton(J[k], g[k], radius[k])
         np.testing.assert_allclose(steps[k], alone, rtol=2e-2, atol=1e-9)
@@ -256,8 +258,8 @@ def test_tiles_hold_what_was_put_in(counts, seed):
     values = (tiles.objects * tiles.valid).double()
     np.testing.assert_allclose(tiles.total(values).numpy(), sums)
     by_parts = np.zeros(len(counts))
-    for part, starts, adding in tiles.parts(2):
-        by_parts[starts] += (adding @ values[part].sum(1)).numpy()
+    for part, starts, add in tiles.parts(2):
+        by_parts[starts] += add(values[part].sum(1, keepdim=True))[:, 0].numpy()
     np.testing.assert_allclose(by_parts, sums)
     even = (tiles.objects % 2 == 0) & tiles.valid
     chosen, left = tiles.chosen(even)

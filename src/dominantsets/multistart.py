@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import one_of, real, whole
@@ -88,18 +89,17 @@ class MultiStart(Extraction, Iterator[Pass]):
         starts, found = self._solve_together() if problem.similarity.on_device else self._solve_side_by_side()
         solutions = [self._cut(solution) for solution in found]
         halt = self.end or next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
-        accepted, refused = self._accept(solutions)
+        accepted, taken, refused = self._accept(solutions)
         self.end = halt or (None if accepted else refused)
         if not accepted:
             raise StopIteration
         self.n_passes += 1
-        removed = np.unique(np.concatenate([cluster.members for cluster in accepted]))
         for cluster in accepted:
             self._label(cluster)
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
-            problem.remove(removed)
+            problem.remove(np.flatnonzero(taken))
         return Pass(accepted, starts, solutions)
 
     def _solve_side_by_side(self) -> tuple[Ints, list[DominantSet]]:
@@ -147,10 +147,13 @@ class MultiStart(Extraction, Iterator[Pass]):
             self.end = End.INTERRUPTED
         return found
 
-    def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], End | None]:
+    def _accept(
+        self, solutions: list[DominantSet]
+    ) -> tuple[list[DominantSet], NDArray[np.bool_], End | None]:
         """By falling value, those that overlap what is accepted by no more than the limit.
 
-        And why the best one was refused, where it was. What dissolved is no cluster, unless nothing else is.
+        With their objects, and why the best one was refused, where it was. What dissolved is no cluster,
+        unless nothing else is.
         """
         taken = np.zeros(self._problem.n, dtype=bool)
         accepted: list[DominantSet] = []
@@ -169,7 +172,7 @@ class MultiStart(Extraction, Iterator[Pass]):
                 continue
             accepted.append(solution)
             taken[solution.members] = True
-        return accepted, refused
+        return accepted, taken, refused
 
 
 class _Guarded(Monitor):

@@ -72,7 +72,7 @@ class TensorKernel(Similarity):
         """r of the members, as the tiles are."""
         shares = weights[tiles.valid]
         parts, at = [], 0
-        members = tiles.objects[tiles.valid]
+        members = tiles.flat
         for count in tiles.counts.tolist():
             rows, x = self.rows(members[at : at + count]), shares[at : at + count]
             parts.append(self.between(rows, rows) @ x - (1.0 + shift) * x)
@@ -82,11 +82,10 @@ class TensorKernel(Similarity):
         return out
 
     def all_values(
-        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int, mixtures: None = None
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
         """Sums of weights times similarity (1 to itself), the dead at -inf: as of low-rank features."""
-        members = tiles.objects[tiles.valid]
-        whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid]
+        members, whose = tiles.flat, tiles.whose()
         shares = torch.zeros((tiles.s, len(members)), dtype=torch.float64, device=self.device)
         shares[whose, torch.arange(len(members), device=self.device)] = weights[tiles.valid]
         columns = self.rows(members)
@@ -111,11 +110,12 @@ class TensorKernel(Similarity):
 
     def gradient_of(self, objects: Tensor, weights: Tensor) -> Tensor:
         """A x, on the device."""
-        out = self._summed(objects, weights)
+        out = self.summed(objects, weights)
         out[objects] -= weights
         return out
 
-    def _summed(self, objects: Tensor, shares: Tensor) -> Tensor:
+    def summed(self, objects: Tensor, shares: Tensor) -> Tensor:
+        """A x with ones on the diagonal."""
         out = torch.zeros(self.n, dtype=torch.float64, device=self.device)
         step = 4096
         for first in range(0, len(objects), step):
@@ -134,7 +134,7 @@ class TensorKernel(Similarity):
         if count > SAMPLED_ABOVE:
             drawn = np.sort(check_random_state(random_state).choice(count, SAMPLE, replace=False))
             chosen = living[self._tensor(drawn)]
-        out = self._summed(chosen, torch.ones(len(chosen), dtype=torch.float64, device=self.device))
+        out = self.summed(chosen, torch.ones(len(chosen), dtype=torch.float64, device=self.device))
         out[chosen] -= 1.0
         return out * (count / len(chosen))
 

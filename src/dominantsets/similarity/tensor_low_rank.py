@@ -21,9 +21,10 @@ from dominantsets.similarity.low_rank import EXACT_LIMIT
 from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
 from dominantsets.similarity.tiles import Tiles
 
-BLOCK_NUMBERS = {"cuda": 2**26, "cpu": 2**21}  # float64 numbers of one temporary
+BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 FAR = 4.0  # lengths of the mean, in lengths of the longest centred row, beyond which rows are centred first
 LARGEST = 1e140
+Mixtures = tuple[Tensor, Tensor]  # the sums of weights times u (starts × features), and of weights times b
 
 
 class Exact(NamedTuple):
@@ -57,6 +58,8 @@ class TensorLowRank(Similarity):
         self.work = torch.float64 if features.dtype == torch.float64 else torch.float32
         self.center = self._mean()
         self._turned = -self.root * self.center
+        # what `products` subtracts
+        self.subtracted = self.center if kind == "sqeuclidean" else torch.zeros_like(self.center)
         norms, plain = self._norms()
         square = float(norms.max())
         self._check_numbers(square)
@@ -132,15 +135,16 @@ class TensorLowRank(Similarity):
         rows = (raw.double() if self.kind != "sqeuclidean" else raw - self.center).view(*objects.shape, -1)
         return torch.bmm(rows, W[owner, :, None])[..., 0], torch.linalg.vector_norm(rows, dim=2).square_()
 
-    def from_products(self, products: Tensor, squares: Tensor) -> Exact:
-        """u·w in the place of u, of what ``products`` gives; b, and what is on the diagonal."""
+    def from_products(
+        self, products: Tensor, squares: Tensor
+    ) -> tuple[Tensor, Tensor | None, Tensor | float]:
+        """u·w of what ``products`` gives; b, where it is not 0; and what is on the diagonal."""
         if self.kind == "sqeuclidean":
-            return Exact(products * self.root, -squares, torch.full_like(squares, self.offset))
-        nothing = torch.zeros_like(squares)
+            return products * self.root, -squares, self.offset
         if self.kind == "cosine":
-            inverse = torch.where(squares > 0, squares.rsqrt(), 0.0)
-            return Exact(products * inverse, nothing, 1.0 + (squares > 0).double())
-        return Exact(products, nothing, squares + self.offset)
+            there = squares > 0
+            return torch.where(there, products * squares.rsqrt(), 0.0), None, there.double() + 1.0
+        return products, None, squares + self.offset
 
     def chosen(self, objects: Tensor) -> Exact:
         """Of these objects."""
@@ -160,37 +164,46 @@ class TensorLowRank(Similarity):
 
     # payoffs of many points ------------------------------------------------------------------------------
 
-    def mixtures(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def mixtures(self, tiles: Tiles, weights: Tensor) -> Mixtures:
         """The sums of weights times u, and of weights times b, of every start."""
         d = self.n_features
         mixed = torch.zeros((tiles.s, d), dtype=torch.float64, device=self.device)
         lean = torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
-        for part, starts, adding in tiles.parts(self.height(3 * d * tiles.width)):
+        for part, starts, add in tiles.parts(self.height(3 * d * tiles.width)):
             chosen, shares = tiles.objects[part], weights[part]
             u, bias, _ = self.chosen(chosen.view(-1))
-            mixed[starts] += adding @ torch.bmm(shares[:, None, :], u.view(*chosen.shape, d))[:, 0]
-            lean[starts] += adding @ (shares * bias.view(chosen.shape)).sum(1)
+            mixed[starts] += add(torch.bmm(shares[:, None, :], u.view(*chosen.shape, d))[:, 0])
+            if self.kind == "sqeuclidean":
+                lean[starts] += add((shares * bias.view(chosen.shape)).sum(1, keepdim=True))[:, 0]
         return mixed, lean
 
-    def inside(self, tiles: Tiles, weights: Tensor, shift: float) -> Tensor:
-        """r of the members, as the tiles are; weights sum to 1 for each start."""
-        mixed, lean = self.mixtures(tiles, weights)
-        out = torch.empty_like(weights)
-        for part, _, _ in tiles.parts(self.height(3 * self.n_features * tiles.width)):
-            chosen, owner = tiles.objects[part], tiles.owner[part]
-            u, bias, own = (x.view(*chosen.shape, *x.shape[1:]) for x in self.chosen(chosen.view(-1)))
-            out[part] = torch.bmm(u, mixed[owner][..., None])[..., 0] + bias + self.offset
-            out[part] += lean[owner, None] - (own + shift) * weights[part]
-        return out
+    def inside(
+        self, tiles: Tiles, weights: Tensor, shift: float, lean: Tensor, products: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """r of the members, as the tiles are, from what ``products`` gives for the mixtures."""
+        values, bias, own = self.from_products(*products)
+        out = values - (own + shift) * weights
+        if bias is not None:
+            out += bias
+        return out.add_((lean + self.offset)[tiles.owner, None])
+
+    def balls(self, mixtures: Mixtures, f: Tensor) -> list[tuple[Floats, float]] | None:
+        """As ``ball``, of every start."""
+        if self.kind != "sqeuclidean":
+            return None
+        mean = mixtures[0] / self.root
+        squares = self.offset + mixtures[1] + torch.linalg.vecdot(mean, mean) - f
+        table = host(torch.cat([mean + self.center, squares.clamp_min(0.0).sqrt()[:, None]], 1))
+        return [(row[:-1].copy(), float(row[-1])) for row in table]
 
     def all_values(
-        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+        self, tiles: Tiles, weights: Tensor, alive: Tensor, height: int, mixtures: Mixtures
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
         """r of all objects as if none had a weight, the dead at -inf, in blocks.
 
         Each is the number of its first object, starts × rows, and what is to be added for each start.
         """
-        mixed, lean = self.mixtures(tiles, weights)
+        mixed, lean = mixtures
         constant = lean + self.offset
         for begin, raw in self.features.blocks(height):
             u, bias, _ = self.exact(raw)
@@ -224,13 +237,19 @@ class TensorLowRank(Similarity):
 
     def gradient_of(self, objects: Tensor, weights: Tensor) -> Tensor:
         """A x, on the device."""
-        mixed, lean = self.mixture(objects, weights)
-        out = self._swept(mixed, float(weights.sum()), lean)
+        out = self.summed(objects, weights)
         out[objects] -= self.chosen_own(objects) * weights
         return out
 
+    def summed(self, objects: Tensor, weights: Tensor) -> Tensor:
+        """A x with what the formula has on the diagonal."""
+        mixed, lean = self.mixture(objects, weights)
+        return self._swept(mixed, float(weights.sum()), lean)
+
     def chosen_own(self, objects: Tensor) -> Tensor:
         """What the formula has on the diagonal, for these objects."""
+        if self.kind == "sqeuclidean":
+            return torch.full((len(objects),), self.offset, dtype=torch.float64, device=self.device)
         height = self.height(3 * self.n_features)
         parts = [self.chosen(objects[b : b + height]).own for b in range(0, len(objects), height)]
         return torch.cat(parts)

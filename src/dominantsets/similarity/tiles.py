@@ -7,7 +7,7 @@ never changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ class Tiles:
         device = objects.device
         self.s = len(counts)
         self.counts = counts
+        self.flat = objects
         mean = max(1, int(counts.sum()) // max(1, self.s))
         self.width = int(min(LARGEST, max(SMALLEST, 2 ** int(np.ceil(np.log2(mean))))))
         self.per_start = -(-counts // self.width)
@@ -37,10 +38,10 @@ class Tiles:
         self.owner = layout[0]
         column = torch.arange(self.width, device=device)
         self.valid = column[None, :] < layout[2][:, None]
-        places = (layout[1][:, None] + column[None, :]).clamp_(max=max(0, len(objects) - 1))
-        self.objects = objects[places]
+        self._places = (layout[1][:, None] + column[None, :]).clamp_(max=max(0, len(objects) - 1))
+        self.objects = objects[self._places]
         self._one_each = bool((self.per_start == 1).all())
-        self._lengths = torch.from_numpy(self.per_start).to(device)
+        self._lengths = None if self._one_each or self.s == 1 else torch.from_numpy(self.per_start).to(device)
 
     def __len__(self) -> int:
         return len(self.owner_here)
@@ -53,19 +54,33 @@ class Tiles:
         """Sums of each start, of one number a tile."""
         if self._one_each:
             return of_tiles
+        if self.s == 1:
+            return of_tiles.sum(0, keepdim=True)
         return torch.segment_reduce(of_tiles, "sum", lengths=self._lengths, unsafe=True)
 
-    def parts(self, height: int) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Slices of tiles, of the starts that own them, and a matrix that adds up those tiles."""
+    def spread(self, numbers: Tensor) -> Tensor:
+        """One number an object, in the order in which they came, as the tiles are; 0 elsewhere."""
+        return numbers[self._places] * self.valid
+
+    def whose(self) -> Tensor:
+        """The start of every object, in the order in which they came."""
+        lengths = torch.from_numpy(self.counts).to(self.owner.device)
+        return torch.repeat_interleave(lengths, output_size=len(self.flat))
+
+    def parts(self, height: int) -> Iterator[tuple[slice, slice, Callable[[Tensor], Tensor]]]:
+        """Slices of tiles, of the starts that own them, and what adds up rows of numbers, one a tile."""
         for begin in range(0, len(self), height):
             part = slice(begin, min(len(self), begin + height))
             owners = self.owner_here[part]
             starts = slice(int(owners[0]), int(owners[-1]) + 1)
-            adding = (
-                self.owner[part][None, :]
-                == torch.arange(starts.start, starts.stop, device=self.owner.device)[:, None]
-            )
-            yield part, starts, adding.double()
+            yield part, starts, self._adder(part, starts)
+
+    def _adder(self, part: slice, starts: slice) -> Callable[[Tensor], Tensor]:
+        if starts.stop - starts.start == 1:
+            return lambda numbers: numbers.sum(0, keepdim=True)
+        every = torch.arange(starts.start, starts.stop, device=self.owner.device)
+        adding = (self.owner[part][None, :] == every[:, None]).double()
+        return lambda numbers: adding @ numbers
 
     def chosen(self, which: Tensor) -> tuple[Tensor, np.ndarray[tuple[int], np.dtype[np.int64]]]:
         """The objects marked in ``which``, start after start, and how many each has."""

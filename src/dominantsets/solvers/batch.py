@@ -34,7 +34,7 @@ BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are there at o
 CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more the starts are split up
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are there at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
-SAMPLE_ROUNDS = 24
+PACKED = 0.8  # members among candidates above which the others are summed too, with weight 0
 FUSED = True  # whether Triton kernels are used where they can be
 DENSE_LIMIT = 2_000  # features up to which Newton's matrix is made
 
@@ -76,6 +76,28 @@ class Clock:
         self._last = now
 
 
+def _fusible(similarity: TensorLowRank) -> bool:
+    return FUSED and similarity.features.stored is not None and fused.usable(similarity.device)
+
+
+def exact_products(similarity: TensorLowRank, tiles: Tiles, W: Tensor) -> tuple[Tensor, Tensor]:
+    """(x - center)·w and |x - center|² in float64, as the tiles are (the centre is 0 but for sqeuclidean)."""
+
+    def plain() -> tuple[Tensor, Tensor]:
+        out = torch.empty((2, *tiles.valid.shape), dtype=torch.float64, device=similarity.device)
+        numbers = allowed(PART_NUMBERS, similarity.device)
+        for part, _, _ in tiles.parts(max(1, numbers // (similarity.n_features * tiles.width))):
+            out[0, part], out[1, part] = similarity.products(tiles.objects[part], tiles.owner[part], W)
+        return out[0], out[1]
+
+    if not _fusible(similarity):
+        return plain()
+    stored, center = similarity.features.stored, similarity.subtracted
+    return fused.tried(
+        lambda: fused.products(stored, tiles.objects, tiles.owner, W.contiguous(), center), plain
+    )
+
+
 class Batch:
     """The dual of the objects that are alive, for many w at once."""
 
@@ -97,7 +119,7 @@ class Batch:
             alive, nothing if bias is None else bias, -torch.inf
         )  # the dead are far below
         self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None
-        self.fused = FUSED and similarity.features.stored is not None and fused.usable(self.device)
+        self.fused = _fusible(similarity)
         self.newton = similarity.n_features <= DENSE_LIMIT
         self.reach = similarity.root * similarity.longest
 
@@ -154,18 +176,16 @@ class Batch:
         weights, constant = self.similarity.rough_weights(W)
         with fast_products():
             values = linear(weights, rows, bias)
-        top = values.amax(1, keepdim=True)
-        values = values - top
-        level = torch.full_like(top, -torch.inf)
-        for _ in range(SAMPLE_ROUNDS):  # rising, each bound of what is above the last one
-            inside = (values > level) * inverse
-            mass = inside.sum(1, keepdim=True).clamp_min_(torch.finfo(values.dtype).tiny)
-            level = ((inside * values).sum(1, keepdim=True) * each - 1.0) / (mass * each)
-        inside = values > level
-        count = inside.sum(1, keepdim=True).clamp_min_(1)
-        share = inside * inverse
+        values, order = values.sort(1, descending=True)
+        top = values[:, :1].clone()
+        values -= top
+        inverse = inverse[order]
+        total, mass = (values * inverse).cumsum(1), inverse.cumsum(1)
+        # tau is the largest g of the sets of highest values (docs/theory-dual.md)
+        bounds = (total - 1.0 / each) / mass
+        count = (values > bounds.amax(1, keepdim=True)).sum(1, keepdim=True).clamp_min_(1)
         wanted = 1.0 + 4.0 / count.to(values.dtype).sqrt()  # more mass than 1: a sample errs
-        level = ((share * values).sum(1, keepdim=True) * each - wanted) / (share.sum(1, keepdim=True) * each)
+        level = ((total - wanted / each) / mass).amax(1, keepdim=True)
         return (level + top)[:, 0].double() - constant
 
     def _drawn(self, s: int) -> tuple[Tensor, Tensor, Tensor, float]:
@@ -225,40 +245,26 @@ class Batch:
         members = [(trial, trial.tiles.valid & (trial.weights > 0)) for trial in (one, other)]
         lists = [trial.tiles.chosen(which) for trial, which in members]
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))
-        weights = torch.zeros_like(tiles.valid, dtype=torch.float64)
-        weights[tiles.valid] = torch.cat([trial.weights[which] for trial, which in members])
+        weights = tiles.spread(torch.cat([trial.weights[which] for trial, which in members]))
         tau, image, f, mean = (torch.cat([a, b]) for a, b in zip(one[:4], other[:4], strict=True))
         jacobian = None
         if one.jacobian is not None and other.jacobian is not None:
             jacobian = torch.cat([one.jacobian, other.jacobian])
         return Trial(tau, image, f, mean, jacobian, tiles, weights)
 
-    def _candidates(self, W: Tensor, objects: Tensor, owner: Tensor) -> tuple[Tiles, Tensor, Tensor, Tensor]:
+    def _candidates(
+        self, W: Tensor, objects: Tensor, owner: Tensor
+    ) -> tuple[Tiles, Tensor, Tensor, Tensor | None]:
         """Values, 1/kappa and b of candidates, exactly; what only fills up has 1/kappa = 0 and value 0."""
-        ends = torch.searchsorted(owner, torch.arange(1, len(W) + 1, device=self.device, dtype=owner.dtype))
-        counts = np.diff(ends.cpu().numpy(), prepend=0)
+        counts = np.array([len(objects)])
+        if len(W) > 1:
+            every = torch.arange(1, len(W) + 1, device=self.device, dtype=owner.dtype)
+            counts = np.diff(torch.searchsorted(owner, every).cpu().numpy(), prepend=0)
         tiles = Tiles(objects, counts)
-        values = torch.zeros(tiles.valid.shape, dtype=torch.float64, device=self.device)
-        inverse, bias = torch.zeros_like(values), torch.zeros_like(values)
-        for part, _, _ in tiles.parts(self._tiles_at_once(tiles)):
-            products, bias[part], own = self.similarity.from_products(*self._products(tiles, part, W))
-            values[part] = products + bias[part]
-            inverse[part] = 1.0 / (own + self.shift)
-        inverse *= tiles.valid
-        values *= tiles.valid
         self.clock.counts["candidates"] += len(objects)
-        return tiles, values, inverse, bias
-
-    def _products(self, tiles: Tiles, part: slice, W: Tensor) -> tuple[Tensor, Tensor]:
-        similarity, objects, owner = self.similarity, tiles.objects[part], tiles.owner[part]
-        if not self.fused:
-            return similarity.products(objects, owner, W)
-        center = similarity.center * (similarity.kind == "sqeuclidean")
-        stored = similarity.features.stored
-        return fused.tried(
-            lambda: fused.products(stored, objects, owner, W.contiguous(), center),
-            lambda: similarity.products(objects, owner, W),
-        )
+        products, bias, own = self.similarity.from_products(*exact_products(self.similarity, tiles, W))
+        values = torch.where(tiles.valid, products if bias is None else products + bias, 0.0)
+        return tiles, values, tiles.valid.double() / (own + self.shift), bias
 
     def _tiles_at_once(self, tiles: Tiles) -> int:
         numbers = allowed(PART_NUMBERS, self.device)
@@ -272,64 +278,70 @@ class Batch:
         bound = (tiles.total(inverse * values) - 1.0) / mass
         return torch.where(mass > 0, bound, -torch.inf)
 
-    def _threshold(self, W: Tensor, tiles: Tiles, values: Tensor, inverse: Tensor, bias: Tensor) -> Trial:
+    def _threshold(
+        self, W: Tensor, tiles: Tiles, values: Tensor, inverse: Tensor, bias: Tensor | None
+    ) -> Trial:
         """Narrow the candidates until none lies below the tau of the rest of its start; then weigh them."""
-        inside = inverse
+        inside, members = inverse, len(tiles.flat)
         owner = tiles.owner
         # sums of differences from each start's largest value: the values themselves may be large and alike
         peaks = torch.where(tiles.valid, values, -torch.inf).amax(1)
         top = torch.full((len(W),), -torch.inf, dtype=torch.float64, device=self.device)
         top = top.scatter_reduce(0, owner, peaks, "amax")
         below = values - top[owner, None]
-        tau = torch.zeros_like(top)
-        for _ in range(200):
+        while True:
             mass = tiles.total(inside)
-            tau = (tiles.total(inside * below) - 1.0) / mass
-            kept = inside * (below > tau[owner, None])
-            # a candidate that equals tau has no weight; where rounding leaves none, that start's set stands
-            kept = torch.where((tiles.total(kept) > 0)[owner, None], kept, inside)
-            if torch.equal(kept, inside):
+            tau = (tiles.total(inside * below) - 1.0) / mass  # below 0, so that the largest value stays
+            above = below - tau[owner, None]
+            kept = inside * (above > 0)
+            before, members = members, int(kept.count_nonzero())
+            if members == before:
                 break
             inside = kept
-        weights = inside * (below - tau[owner, None]).clamp_min_(0.0)
-        weights = weights / tiles.total(weights)[owner, None]
+        lifted = above.clamp_min_(0.0)
+        weights = inside * lifted
+        sums = tiles.total(weights)[owner, None]
+        weights = weights / sums
         self.clock.add("threshold")
-        trial = self._moments(W, tiles, weights, inside)
-        square = torch.where(weights > 0, weights**2 / inverse.clamp_min(1e-300), 0.0)
-        f = torch.linalg.vecdot(trial[0], trial[0]) + self.similarity.offset - tiles.total(square)
-        f = f + 2.0 * tiles.total(bias * weights)
-        return Trial(tau + top, trial[0], f, trial[1], trial[2], tiles, weights)
+        image, mean, jacobian = self._moments(W, tiles, weights, inside, mass, members)
+        inner = lifted / sums  # kappa x
+        squares = tiles.total(weights * (inner if bias is None else inner - 2.0 * bias))
+        f = torch.linalg.vecdot(image, image) - squares + self.similarity.offset
+        return Trial(tau + top, image, f, mean, jacobian, tiles, weights)
 
     def _moments(
-        self, W: Tensor, tiles: Tiles, weights: Tensor, inside: Tensor, exact: bool = False
+        self,
+        W: Tensor,
+        tiles: Tiles,
+        weights: Tensor,
+        inside: Tensor,
+        mass: Tensor,
+        n_members: int,
+        exact: bool = False,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """U'x, the mean row of each support, and J about it (in float64 where it has to be exact)."""
         s, d = W.shape
-        mass = tiles.total(inside)
         sums = torch.zeros((s, 2, d), dtype=torch.float64, device=self.device)
         second = torch.zeros((s, d * d), dtype=torch.float64, device=self.device) if self.newton else None
         kind = torch.float64 if exact else self.similarity.work
-        members = inside > 0
-        if not bool(tiles.valid.all()) or not bool(members.all()):  # leave out what has no weight
-            objects, counts = tiles.chosen(members)
-            packed = Tiles(objects, counts)
-            pairs = torch.zeros((*packed.valid.shape, 2), dtype=torch.float64, device=self.device)
-            pairs[packed.valid] = torch.stack([weights[members], inside[members]], 1)
-        else:
-            packed, pairs = tiles, torch.stack([weights, inside], 2)
-        for part, starts, adding in packed.parts(self._tiles_at_once(packed)):
+        packed = tiles
+        if n_members < PACKED * len(tiles.flat):  # leave out what has no weight
+            members = inside > 0
+            packed = Tiles(*tiles.chosen(members))
+            weights, inside = packed.spread(weights[members]), packed.spread(inside[members])
+        pairs = torch.stack([weights, inside], 1)
+        for part, starts, add in packed.parts(self._tiles_at_once(packed)):
             chosen, owner = packed.objects[part], packed.owner[part]
             u = self.similarity.chosen(chosen.view(-1)).u.view(*chosen.shape, d)
-            first = torch.bmm(pairs[part].transpose(1, 2), u)
-            sums[starts] += (adding @ first.view(len(owner), -1)).view(-1, 2, d)
+            sums[starts] += add(torch.bmm(pairs[part], u).view(len(owner), -1)).view(-1, 2, d)
             if second is not None:
                 # about w, which is near the mean: what is summed is small then
                 about = torch.empty(u.shape, dtype=kind, device=self.device)
                 torch.sub(u, W[owner, None, :], out=about)
-                about *= pairs[part][..., 1:].sqrt().to(kind)
+                about *= inside[part].sqrt().to(kind)[..., None]
                 with fast_products():
                     piece = torch.bmm(about.transpose(1, 2), about)
-                second[starts] += adding @ piece.view(len(owner), -1).double()
+                second[starts] += add(piece.view(len(owner), -1).double())
         image, mean = sums[:, 0], sums[:, 1] / mass[:, None]
         jacobian = None
         if second is not None:
@@ -338,15 +350,11 @@ class Batch:
         self.clock.add("sums of supports")
         return image, mean, jacobian
 
-    def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor | None:
+    def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
-        if not self.newton:
-            return None
-        inverse = torch.zeros_like(weights)
-        for part, _, _ in tiles.parts(self._tiles_at_once(tiles)):
-            own = self.similarity.chosen(tiles.objects[part].view(-1)).own
-            inverse[part] = (1.0 / (own + self.shift)).view(inverse[part].shape)
-        _, _, jacobian = self._moments(W, tiles, weights, inverse * tiles.valid, exact=True)
+        inverse = tiles.spread(1.0 / (self.similarity.chosen_own(tiles.flat) + self.shift))
+        mass, members = tiles.total(inverse), len(tiles.flat)
+        _, _, jacobian = self._moments(W, tiles, weights, inverse, mass, members, exact=True)
         assert jacobian is not None
         d = jacobian.shape[1]
         eps = torch.finfo(torch.float64).eps

@@ -9,20 +9,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dominantsets._threads import each, split
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.tensor_kernel import TensorKernel
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
-from dominantsets.similarity.tensors import allowed, host, roomy
+from dominantsets.similarity.tensors import allowed, fetched, host, roomy
 from dominantsets.similarity.tiles import Tiles
-from dominantsets.solvers.batch import Batch, Clock
-from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.batch import Batch, Clock, exact_products
+from dominantsets.solvers.certificate import certify, undecided
 from dominantsets.solvers.climbs import Reached, climb_together
 from dominantsets.solvers.kernel_batch import climb_kernel, outsiders
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
-PAYOFF_VALUES = {"cuda": 2**26, "cpu": 2**20}  # float64 payoffs that are there at once
+PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are there at once
 HALTING = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
@@ -33,6 +34,7 @@ class Known(NamedTuple):
     f: float
     inside: Floats
     outside: float
+    ball: tuple[Floats, float] | None = None
 
     def of(self, members: Ints) -> Floats:
         """Stands for the payoffs of the members: their largest and smallest."""
@@ -76,7 +78,7 @@ class DeviceProblem(Problem):
         self.n_alive -= len(members)
         if self._degrees is not None:
             ones = torch.ones(len(gone), dtype=torch.float64, device=self.device)
-            self._degrees -= self.similarity.gradient_of(gone, ones)
+            self._degrees -= self.similarity.summed(gone, ones)  # the diagonal concerns the removed alone
             self._degrees[gone] = -torch.inf
 
     def recount(self) -> None:
@@ -106,9 +108,11 @@ class DeviceProblem(Problem):
             return self._known  # type: ignore[return-value]
         objects = torch.from_numpy(np.asarray(x.support, dtype=np.int64)).to(self.device)
         tiles = Tiles(objects, np.array([len(objects)]))
-        weights = torch.zeros(tiles.valid.shape, dtype=torch.float64, device=self.device)
-        weights[tiles.valid] = torch.from_numpy(x.weights).to(self.device)
+        weights = tiles.spread(torch.from_numpy(x.weights).to(self.device))
         return known_payoffs(self, tiles, weights)[0]  # type: ignore[return-value]
+
+    def ball(self, x: Point, f: float) -> tuple[Floats, float] | None:
+        return super().ball(x, f) if self._known is None else self._known.ball
 
     def knowing(self, known: Known) -> DeviceProblem:
         """The same problem for one certificate whose payoffs have been made."""
@@ -121,21 +125,29 @@ class DeviceProblem(Problem):
 def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list[Known]:
     """Payoffs of many points in float64: of the members, and of all objects in blocks."""
     similarity, shift, s = problem.similarity, problem.shift, tiles.s
-    inside = torch.where(tiles.valid, similarity.inside(tiles, weights, shift), torch.nan)
-    f = tiles.total(torch.where(tiles.valid, weights * inside, 0.0))
-    owner = tiles.owner
-    most = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device).scatter_reduce(
-        0, owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax"
+    if isinstance(similarity, TensorKernel):
+        mixtures = None
+        inside = similarity.inside(tiles, weights, shift)
+    else:
+        mixtures = similarity.mixtures(tiles, weights)
+        products = exact_products(similarity, tiles, mixtures[0])
+        inside = similarity.inside(tiles, weights, shift, mixtures[1], products)
+    f = tiles.total(weights * inside)
+    nothing = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
+    most = nothing.scatter_reduce(0, tiles.owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax")
+    least = (-nothing).scatter_reduce(
+        0, tiles.owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
     )
-    least = torch.full((s,), torch.inf, dtype=torch.float64, device=problem.device).scatter_reduce(
-        0, owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
-    )
-    outside = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
+    outside = nothing
     height = max(1, allowed(PAYOFF_VALUES, problem.device) // max(s, similarity.n_features))
-    for _, values, constant in outsiders(problem.similarity, tiles, weights, problem.alive, height):
+    for _, values, constant in outsiders(similarity, tiles, weights, problem.alive, height, mixtures):
         outside = torch.maximum(outside, values.amax(1) + constant)
+    balls = None if mixtures is None else similarity.balls(mixtures, f)
     rows = torch.stack([f, most, least, outside], 1).tolist()
-    return [Known(a, np.array([b, c]), e) for a, b, c, e in rows]
+    return [
+        Known(a, np.array([b, c]), e, None if balls is None else balls[k])
+        for k, (a, b, c, e) in enumerate(rows)
+    ]
 
 
 def solve_starts(
@@ -168,11 +180,9 @@ def solve_starts(
                 batch = Batch(similarity, problem.shift, problem.alive, problem.n_alive, problem.clock)
                 W = _images(problem, group)
                 reached = climb_together(batch, W, tol=tol, max_iter=max_iter, monitor=monitor)
-            halted = any(status in HALTING for ends in reached for status in ends.statuses)
-            for ends in reached:
-                for number, cluster in _certified(problem, batch, ends, tol, algorithm):
-                    found[begin + number] = cluster
-            if halted:
+            clusters = _certified(problem, batch, reached, tol, algorithm)
+            found |= {begin + k: cluster for k, cluster in zip(reached.starts, clusters, strict=True)}
+            if any(status in HALTING for status in reached.statuses):
                 break
     return [found[k] for k in sorted(found)]
 
@@ -196,20 +206,48 @@ def _images(problem: DeviceProblem, starts: Sequence[Point]) -> Tensor:
 
 def _certified(
     problem: DeviceProblem, batch: Batch | None, ends: Reached, tol: float, algorithm: str
-) -> list[tuple[int, DominantSet]]:
-    tiles, weights = ends.tiles, ends.weights
+) -> list[DominantSet]:
+    """The clusters with their certificates; one sweep over all objects for all of them."""
     problem.clock.begin()
-    face = None if batch is None else batch.definite(ends.W, tiles, weights)
+    tiles = Tiles(ends.objects, ends.counts)
+    weights = tiles.spread(ends.weights)
     known = known_payoffs(problem, tiles, weights)
     problem.clock.add("certificate")
-    members, shares = host(tiles.objects[tiles.valid]), host(weights[tiles.valid])
-    faces = [None] * tiles.s if face is None else face.tolist()
-    out, at = [], 0
-    for k, count in enumerate(tiles.counts.tolist()):
-        x = Point(members[at : at + count].copy(), shares[at : at + count].copy())
-        at += count
-        outcome = Outcome(x, ends.passes[k], ends.statuses[k], None, faces[k])
-        cluster = certify(problem.knowing(known[k]), outcome, tol=tol, algorithm=algorithm)
-        out.append((ends.starts[k], cluster))
+    faces = _faces(problem, batch, ends, known)
+    problem.clock.add("second order")
+    members, shares = fetched(ends.objects), fetched(ends.weights)
+    edges = np.concatenate([[0], np.cumsum(ends.counts)])
+
+    def work(part: slice) -> list[DominantSet]:
+        out = []
+        for k in range(part.start, part.stop):
+            mine = slice(int(edges[k]), int(edges[k + 1]))
+            outcome = Outcome(
+                Point(members[mine].copy(), shares[mine]), ends.passes[k], ends.statuses[k], None, faces[k]
+            )
+            out.append(certify(problem.knowing(known[k]), outcome, tol=tol, algorithm=algorithm))
+        return out
+
+    clusters = [cluster for part in each(work, split(tiles.s, 1)) for cluster in part]
     problem.clock.add("results to the host")
-    return out
+    return clusters
+
+
+def _faces(
+    problem: DeviceProblem, batch: Batch | None, ends: Reached, known: list[Known]
+) -> list[bool | None]:
+    """Whether the Hessian is negative definite on the face, where that would prove a strict maximum."""
+    faces: list[bool | None] = [None] * len(known)
+    asked = [k for k, one in enumerate(known) if undecided(one.f, one.inside, one.outside, problem.shift)]
+    if batch is None or not batch.newton or not asked:
+        return faces
+    objects, weights, rows = ends.objects, ends.weights, ends.W
+    if len(asked) < len(known):
+        here = torch.zeros(len(known), dtype=torch.bool)
+        here[asked] = True
+        which = torch.repeat_interleave(here, torch.from_numpy(ends.counts)).to(problem.device)
+        objects, weights, rows = objects[which], weights[which], rows[here.to(problem.device)]
+    tiles = Tiles(objects, ends.counts[asked])
+    for k, face in zip(asked, batch.definite(rows, tiles, tiles.spread(weights)).tolist(), strict=True):
+        faces[k] = face
+    return faces

@@ -42,7 +42,7 @@ def climb_kernel(
     tol: float,
     max_iter: int,
     monitor: Monitor,
-) -> list[Reached]:
+) -> Reached:
     """From every start; those that are done leave with what they have reached."""
     if shift <= -1.0:
         raise ValueError(f"a kernel on a device needs a shift above -1, got {shift:.6g}.")
@@ -51,22 +51,22 @@ def climb_kernel(
     for begin in range(0, len(starts), group):
         work = _Climbs(similarity, shift, alive, starts[begin : begin + group], tol)
         ends = work.run(max_iter, monitor)
-        out += [e._replace(starts=[begin + k for k in e.starts]) for e in ends]
-        if any(status not in (Status.CONVERGED, Status.STALLED) for e in ends for status in e.statuses):
+        out.append(ends._replace(starts=[begin + k for k in ends.starts]))
+        if any(status not in (Status.CONVERGED, Status.STALLED) for status in ends.statuses):
             break
-    return out
+    return Reached.joined(out)
 
 
 def outsiders(
-    similarity: Any, tiles: Tiles, weights: Tensor, alive: Tensor, height: int
+    similarity: Any, tiles: Tiles, weights: Tensor, alive: Tensor, height: int, mixtures: Any
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
     """Payoffs of all objects that are alive and not members, the others at -inf: blocks of starts × rows."""
-    members, order = torch.sort(tiles.objects[tiles.valid])
-    whose = tiles.owner[:, None].expand_as(tiles.valid)[tiles.valid][order]
+    members, order = torch.sort(tiles.flat)
+    whose = tiles.whose()[order]
     at = 0
-    known = members.cpu().numpy()
-    for begin, values, constant in similarity.all_values(tiles, weights, alive, height):
-        end = at + int(np.searchsorted(known[at:], begin + values.shape[1]))
+    for begin, values, constant in similarity.all_values(tiles, weights, alive, height, mixtures):
+        last = begin + values.shape[1] >= similarity.n
+        end = len(members) if last else int(torch.searchsorted(members, begin + values.shape[1]))
         values[whose[at:end], members[at:end] - begin] = -torch.inf
         at = end
         yield begin, values, constant
@@ -90,7 +90,7 @@ class _Climbs:
             self.objects.append(torch.from_numpy(np.asarray(start.support, dtype=np.int64)).to(self.device))
             self.x.append(torch.from_numpy(np.asarray(start.weights, dtype=np.float64)).to(self.device))
 
-    def run(self, max_iter: int, monitor: Monitor) -> list[Reached]:
+    def run(self, max_iter: int, monitor: Monitor) -> Reached:
         s = len(self.objects)
         passes, stale = [0] * s, [0] * s
         status: list[Status | None] = [None] * s
@@ -122,14 +122,12 @@ class _Climbs:
                 halt = monitor.look_up(passes[top], best[top] + self.shift, float(max(gap)), len(self.x[top]))
         except KeyboardInterrupt:  # between two blocks: every x is whole
             halt = Status.INTERRUPTED
-        return [self._ends([st or halt or Status.MAX_ITER for st in status], passes)]
+        return self._ends([st or halt or Status.MAX_ITER for st in status], passes)
 
     def _tiles(self, which: Sequence[int]) -> tuple[Tiles, Tensor]:
         objects = torch.cat([self.objects[k] for k in which])
         tiles = Tiles(objects, np.array([len(self.objects[k]) for k in which]))
-        weights = torch.zeros(tiles.valid.shape, dtype=torch.float64, device=self.device)
-        weights[tiles.valid] = torch.cat([self.x[k] for k in which])
-        return tiles, weights
+        return tiles, tiles.spread(torch.cat([self.x[k] for k in which]))
 
     def _sweep(
         self, going: list[int], wanted: int
@@ -142,7 +140,7 @@ class _Climbs:
             0, tiles.owner, torch.where(tiles.valid, r, -torch.inf).amax(1), "amax"
         )
         held, held_at = None, None
-        for begin, values, _ in outsiders(self.similarity, tiles, weights, self.alive, 0):
+        for begin, values, _ in outsiders(self.similarity, tiles, weights, self.alive, 0, None):
             top, at = values.topk(min(wanted, values.shape[1]), dim=1)
             at = at + begin
             if held is not None and held_at is not None:
@@ -234,6 +232,6 @@ class _Climbs:
 
     def _ends(self, statuses: list[Status], passes: list[int]) -> Reached:
         which = list(range(len(self.objects)))
-        tiles, weights = self._tiles(which)
+        counts = np.array([len(objects) for objects in self.objects])
         nothing = torch.empty((len(which), 0), dtype=torch.float64, device=self.device)
-        return Reached(which, nothing, tiles, weights, passes, statuses)
+        return Reached(which, nothing, torch.cat(self.objects), counts, torch.cat(self.x), passes, statuses)

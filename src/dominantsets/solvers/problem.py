@@ -169,6 +169,10 @@ class Problem:
         r[~alive] = -np.inf
         return Payoffs(objects, r, f, 0.0 if self.n_alive > np.count_nonzero(alive) else -np.inf)
 
+    def ball(self, x: Point, f: float) -> tuple[Floats, float] | None:
+        """Center and radius of the objects that have a payoff above f, where they are a ball."""
+        return self.similarity.ball(x.support, x.weights, f)
+
     def every_payoff(self, x: Point) -> tuple[Floats, float]:
         """r of all objects by number, with -inf for removed ones, and f = x'r."""
         r = self.similarity.gradient(x.support, x.weights)
