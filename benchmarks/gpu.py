@@ -4,11 +4,13 @@ Run ``python benchmarks/gpu.py [--parts tests,card,a,c,stream,b] [--scale 1.0] [
 with a card; it prints each figure as soon as it is there and writes results/gpu.json after each part.
 ``--scale 0.005 --device cpu`` tries the script itself.
 
-card:    name, memory, copy bandwidth (bytes read and written), rates of the products that a pass makes.
+card:    name, memory, copy bandwidth (bytes read and written), rates of the products that a pass makes, and
+         what it costs to start a kernel, to wait for a number, and to copy a few kilobytes either way.
 a:       10,000,000 × 128 float32 (100 planted clusters, 30 % noise), 64 starts, relative gap 1e-5.
 b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: multi-start passes until 95 % of the
          planted clusters are found; recall and precision.
-c:       n = 1,000,000, d = 20, K = 5 peeled, against the CPU path on the same machine.
+c:       n = 1,000,000, d = 20, K = 5 peeled, against the CPU path on the same machine; with the operations
+         that torch is asked for (kernels, copies, allocations) and how often the host waits.
 stream:  a memmap that is streamed in blocks instead of kept on the card.
 
 A planted cluster is a unit Gaussian about a centre drawn from a unit Gaussian; noise is a Gaussian with the
@@ -41,6 +43,7 @@ pin_threads(os.cpu_count() or 1)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
 import torch  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from dominantsets import as_similarity, multistart, peel  # noqa: E402
 from dominantsets.solvers import batch, fused  # noqa: E402
@@ -135,7 +138,32 @@ def card(args: argparse.Namespace, device: torch.device) -> dict[str, Any]:
     J = J @ J.transpose(1, 2) + 2.0 * torch.eye(128, device=device, dtype=torch.float64)
     seconds, _ = timed(device, lambda: torch.linalg.cholesky_ex(J))
     out["cholesky_64_ms"] = round(1e3 * seconds, 3)
+    small, here = torch.zeros(64, device=device), torch.zeros(4096)
+    kernels = timed(device, lambda: [small.add_(1.0) for _ in range(1_000)])[0]
+    waits = timed(device, lambda: [small[0].item() for _ in range(100)])[0]
+    sends = timed(device, lambda: [here.to(device, copy=True) for _ in range(100)])[0]
+    out["start_of_a_kernel_us"] = round(1e3 * kernels, 2)
+    out["wait_for_a_number_us"] = round(1e4 * waits, 2)
+    out["small_copy_us"] = round(1e4 * sends, 2)
     return out
+
+
+class Asked(TorchDispatchMode):
+    """Counts what torch is asked for, but for views."""
+
+    VIEWS = "view expand slice select t transpose detach unsqueeze squeeze alias unbind _unsafe_view".split()
+    WAITS = ("_local_scalar_dense", "nonzero", "equal")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = self.waits = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = str(function.overloadpacket).removeprefix("aten.")
+        self.operations += name not in self.VIEWS
+        to_host = name == "_to_copy" and str((kwargs or {}).get("device")) == "cpu"
+        self.waits += name in self.WAITS or to_host
+        return function(*args, **(kwargs or {}))
 
 
 def breakdown(clock: Any) -> dict[str, Any]:
@@ -252,6 +280,7 @@ def part_b(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
                 "recall": float(found_of.mean()),
             }
         )
+        problem.clock.add("accepted, removed, compared with the planted ones")
         print("b", passes[-1], breakdown(problem.clock), flush=True)
         if found_of.mean() >= 0.95:
             break
@@ -296,6 +325,8 @@ def part_c(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
         peeling = peel(S, 5, shift=0.005 * n * S.offset if shift is None else shift)
         peeling._problem.clock.wanted = True
         list(peeling)
+        with Asked() as asked:
+            run(tensor)
         passes = sum(c.n_iter for c in ours)
         bound = passes * X.nbytes / bandwidth
         rows[kind] = {
@@ -304,6 +335,10 @@ def part_c(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
             "ratio": round(cpu_s / gpu_s, 2),
             "bound_s": round(bound, 5),
             "share_of_bandwidth": round(bound / gpu_s, 4),
+            "operations": asked.operations,
+            "waits": asked.waits,
+            "us_an_operation": round(1e6 * gpu_s / asked.operations, 1),
+            "cpu_threads": os.cpu_count(),
             "passes": [c.n_iter for c in ours],
             "cpu_passes": [c.n_iter for c in theirs],
             "supports": [len(c) for c in ours],

@@ -19,7 +19,7 @@ from dominantsets._checks import real
 from dominantsets.similarity.base import Floats, Ints, Similarity
 from dominantsets.similarity.low_rank import EXACT_LIMIT
 from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
-from dominantsets.similarity.tiles import Tiles
+from dominantsets.similarity.tiles import Sums, Tiles
 
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 FAR = 4.0  # lengths of the mean, in lengths of the longest centred row, beyond which rows are centred first
@@ -109,25 +109,37 @@ class TensorLowRank(Similarity):
         """How far a rough value u·w + b may be off, for each row of W."""
         d = self.n_features
         relative = d * 2.0**-50 if self.work == torch.float64 else 2.0**-9 + d * 2.0**-22
-        sizes: Tensor = self.root * self._stored_length * W.norm(dim=1)
         bias = self.longest**2 if self.static is not None else 0.0
         ulp = 2.0**-50 if self.work == torch.float64 else 2.0**-21
-        return relative * sizes + ulp * (bias + sizes)
+        sizes: Tensor = W.norm(dim=1) * ((relative + ulp) * self.root * self._stored_length)
+        return sizes + ulp * bias
 
     # what is exact --------------------------------------------------------------------------------------
 
+    def lift(self, raw: Tensor) -> Tensor:
+        """u of stored rows, in float64."""
+        if self.kind == "sqeuclidean":
+            return torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
+        rows = raw.double()
+        if self.kind == "cosine":
+            rows = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True).clamp_min_(1.0 / LARGEST)
+        return rows
+
+    def bias(self, u: Tensor) -> Tensor | None:
+        """b of rows u, where it is not 0."""
+        if self.kind != "sqeuclidean":
+            return None
+        return torch.linalg.vector_norm(u, dim=-1).square_().mul_(-0.5)
+
     def exact(self, raw: Tensor) -> Exact:
         """Of stored rows, in float64."""
-        if self.kind == "sqeuclidean":
-            u = torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
-            norms = torch.linalg.vector_norm(u, dim=1).square_()
-            return Exact(u, norms.mul_(-0.5), torch.full_like(norms, self.offset))
-        rows = raw.double()
-        norms = torch.linalg.vector_norm(rows, dim=1).square_()
-        if self.kind == "cosine":
-            inverse = torch.where(norms > 0, norms.rsqrt(), 0.0)
-            return Exact(rows * inverse[:, None], torch.zeros_like(norms), 1.0 + (norms > 0).double())
-        return Exact(rows, torch.zeros_like(norms), norms + self.offset)
+        u = self.lift(raw)
+        bias = self.bias(u)
+        if bias is not None:
+            return Exact(u, bias, torch.full_like(bias, self.offset))
+        norms = torch.linalg.vector_norm(u, dim=1).square_()
+        own = (norms > 0).double() + 1.0 if self.kind == "cosine" else norms + self.offset
+        return Exact(u, torch.zeros_like(norms), own)
 
     def products(self, objects: Tensor, owner: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
         """(x - center)·w and |x - center|² in float64 (the centre is 0 but for sqeuclidean), for tiles."""
@@ -146,6 +158,10 @@ class TensorLowRank(Similarity):
             return torch.where(there, products * squares.rsqrt(), 0.0), None, there.double() + 1.0
         return products, None, squares + self.offset
 
+    def rows(self, objects: Tensor) -> Tensor:
+        """u of these objects, in float64."""
+        return self.lift(self.features.take(objects))
+
     def chosen(self, objects: Tensor) -> Exact:
         """Of these objects."""
         return self.exact(self.features.take(objects))
@@ -157,9 +173,11 @@ class TensorLowRank(Similarity):
         height = self.height(3 * self.n_features)
         for begin in range(0, len(objects), height):
             part = slice(begin, begin + height)
-            u, bias, _ = self.chosen(objects[part])
+            u = self.rows(objects[part])
+            bias = self.bias(u)
             mixed += weights[part] @ u
-            lean += weights[part] @ bias
+            if bias is not None:
+                lean += weights[part] @ bias
         return mixed, float(lean)
 
     # payoffs of many points ------------------------------------------------------------------------------
@@ -167,15 +185,17 @@ class TensorLowRank(Similarity):
     def mixtures(self, tiles: Tiles, weights: Tensor) -> Mixtures:
         """The sums of weights times u, and of weights times b, of every start."""
         d = self.n_features
-        mixed = torch.zeros((tiles.s, d), dtype=torch.float64, device=self.device)
-        lean = torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
+        mixed, lean = Sums(tiles.s), Sums(tiles.s)
         for part, starts, add in tiles.parts(self.height(3 * d * tiles.width)):
             chosen, shares = tiles.objects[part], weights[part]
-            u, bias, _ = self.chosen(chosen.view(-1))
-            mixed[starts] += add(torch.bmm(shares[:, None, :], u.view(*chosen.shape, d))[:, 0])
-            if self.kind == "sqeuclidean":
-                lean[starts] += add((shares * bias.view(chosen.shape)).sum(1, keepdim=True))[:, 0]
-        return mixed, lean
+            u = self.rows(chosen.view(-1)).view(*chosen.shape, d)
+            mixed.add(starts, add(torch.bmm(shares[:, None, :], u)[:, 0]))
+            bias = self.bias(u)
+            if bias is not None:
+                lean.add(starts, add((shares * bias).sum(1, keepdim=True)))
+        if self.kind == "sqeuclidean":
+            return mixed.all, lean.all[:, 0]
+        return mixed.all, torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
 
     def inside(
         self, tiles: Tiles, weights: Tensor, shift: float, lean: Tensor, products: tuple[Tensor, Tensor]
@@ -206,9 +226,10 @@ class TensorLowRank(Similarity):
         mixed, lean = mixtures
         constant = lean + self.offset
         for begin, raw in self.features.blocks(height):
-            u, bias, _ = self.exact(raw)
-            bias = torch.where(alive[begin : begin + len(raw)], bias, -torch.inf)
-            yield begin, (mixed @ u.T).add_(bias), constant
+            u = self.lift(raw)
+            bias, there = self.bias(u), alive[begin : begin + len(raw)]
+            below = torch.where(there, 0.0 if bias is None else bias, -torch.inf)
+            yield begin, (mixed @ u.T).add_(below), constant
 
     # the questions of a similarity ----------------------------------------------------------------------
 
@@ -258,22 +279,30 @@ class TensorLowRank(Similarity):
         """u·mixed + (b + m) total + lean of all objects, in float64."""
         out = torch.empty(self.n, dtype=torch.float64, device=self.device)
         for begin, raw in self.features.blocks(self.height(3 * self.n_features)):
-            u, bias, _ = self.exact(raw)
-            out[begin : begin + len(raw)] = u @ mixed + (bias + self.offset) * total + lean
-        return out
+            u = self.lift(raw)
+            bias, here = self.bias(u), out[begin : begin + len(raw)]
+            torch.mv(u, mixed, out=here)
+            if bias is not None:
+                here.add_(bias, alpha=total)
+        return out.add_(self.offset * total + lean)
 
     def degrees_of(self, alive: Tensor | None = None) -> Tensor:
         """Sums of similarity to the objects that are alive, on the device."""
         mixed = torch.zeros(self.n_features, dtype=torch.float64, device=self.device)
-        lean, count = 0.0, self.n if alive is None else int(alive.sum())
+        lean, count = torch.zeros_like(mixed[0]), self.n if alive is None else int(alive.sum())
         for begin, raw in self.features.blocks(self.height(3 * self.n_features)):
-            u, bias, _ = self.exact(raw)
-            if alive is not None:
-                here = alive[begin : begin + len(raw)]
-                u, bias = u[here], bias[here]
-            mixed += u.sum(0)
-            lean += float(bias.sum())
-        out = self._swept(mixed, float(count), lean)
+            u = self.lift(raw)
+            bias = self.bias(u)
+            if alive is None:
+                mixed += u.sum(0)
+                lean += 0.0 if bias is None else bias.sum()
+            else:
+                here = alive[begin : begin + len(raw)].double()
+                mixed += here @ u
+                lean += 0.0 if bias is None else here @ bias
+        out = self._swept(mixed, float(count), float(lean))
+        if self.kind == "sqeuclidean":
+            return out.sub_(self.offset if alive is None else self.offset * alive.double())
         for begin, raw in self.features.blocks(self.height(3 * self.n_features)):
             own = self.exact(raw).own
             place = slice(begin, begin + len(raw))

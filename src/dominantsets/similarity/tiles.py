@@ -16,6 +16,29 @@ from torch import Tensor
 SMALLEST, LARGEST = 32, 1024  # objects of a tile
 
 
+class Sums:
+    """Rows of numbers, one for each of s starts, that come in parts."""
+
+    def __init__(self, s: int) -> None:
+        self._s = s
+        self._all: Tensor | None = None
+
+    def add(self, starts: slice, rows: Tensor) -> None:
+        """Add to those of some starts."""
+        if self._all is None and len(rows) == self._s:
+            self._all = rows
+            return
+        if self._all is None:
+            self._all = torch.zeros((self._s, rows.shape[1]), dtype=rows.dtype, device=rows.device)
+        self._all[starts] += rows
+
+    @property
+    def all(self) -> Tensor:
+        """The sums of all starts."""
+        assert self._all is not None
+        return self._all
+
+
 class Tiles:
     """Objects of s starts; ``objects`` is tiles × width, ``valid`` says which of them are meant."""
 
@@ -30,7 +53,7 @@ class Tiles:
         self.per_start = -(-counts // self.width)
         self.owner_here = np.repeat(np.arange(self.s), self.per_start)
         ends = np.cumsum(counts)
-        first_tile = np.cumsum(self.per_start) - self.per_start
+        self.first_tile = first_tile = np.cumsum(self.per_start) - self.per_start
         within = np.arange(len(self.owner_here)) - first_tile[self.owner_here]
         base = (ends - counts)[self.owner_here] + within * self.width
         left = ends[self.owner_here] - base

@@ -27,7 +27,7 @@ from torch.nn.functional import linear
 
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
 from dominantsets.similarity.tensors import allowed, fast_products
-from dominantsets.similarity.tiles import Tiles
+from dominantsets.similarity.tiles import Sums, Tiles
 from dominantsets.solvers import fused
 
 BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are there at once
@@ -49,6 +49,18 @@ class Trial(NamedTuple):
     jacobian: Tensor | None
     tiles: Tiles
     weights: Tensor  # as the tiles are
+
+
+class Weighed(NamedTuple):
+    """The weights of candidates, and what follows from them for every start."""
+
+    tau: Tensor
+    bound: Tensor  # g of all candidates
+    mass: Tensor  # of the members: the sum of 1 / kappa
+    spent: Tensor  # the sum of kappa x² - 2 b x
+    weights: Tensor  # as the tiles are
+    inside: Tensor  # 1 / kappa of the members, 0 elsewhere
+    members: int  # of all starts together
 
 
 class Clock:
@@ -122,6 +134,8 @@ class Batch:
         self.fused = _fusible(similarity)
         self.newton = similarity.n_features <= DENSE_LIMIT
         self.reach = similarity.root * similarity.longest
+        numbers = [similarity.root, similarity.offset, shift]
+        self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
 
     # a sweep over all objects ---------------------------------------------------------------------------
 
@@ -228,14 +242,16 @@ class Batch:
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
-        tiles, values, inverse, bias = self._candidates(W, *found)
-        self.clock.add("values of candidates")
+        tiles = self._tiled(len(W), *found)
+        weighed = self._weighed(W, tiles)
+        self.clock.add("threshold")
         if not certain:
-            bound = self._bound(tiles, values, inverse)
-            slack = bound.abs() * 1e-12
-            if bool((bound - slack < guess).any()):  # somebody between the two may have been left out
-                return self.at(W, torch.minimum(bound - slack, guess))
-        return self._threshold(W, tiles, values, inverse, bias)
+            bound = weighed.bound - weighed.bound.abs() * 1e-12
+            if bool((bound < guess).any()):  # somebody between the two may have been left out
+                return self.at(W, torch.minimum(bound, guess))
+        image, mean, jacobian = self._moments(W, tiles, weighed)
+        f = torch.linalg.vecdot(image, image) - weighed.spent + self.similarity.offset
+        return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
     def _split(self, W: Tensor, level: Tensor | None) -> Trial:
         """The same for two halves of the starts, one after the other."""
@@ -252,46 +268,42 @@ class Batch:
             jacobian = torch.cat([one.jacobian, other.jacobian])
         return Trial(tau, image, f, mean, jacobian, tiles, weights)
 
-    def _candidates(
-        self, W: Tensor, objects: Tensor, owner: Tensor
-    ) -> tuple[Tiles, Tensor, Tensor, Tensor | None]:
-        """Values, 1/kappa and b of candidates, exactly; what only fills up has 1/kappa = 0 and value 0."""
+    def _tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
         counts = np.array([len(objects)])
-        if len(W) > 1:
-            every = torch.arange(1, len(W) + 1, device=self.device, dtype=owner.dtype)
+        if s > 1:
+            every = torch.arange(1, s + 1, device=self.device, dtype=owner.dtype)
             counts = np.diff(torch.searchsorted(owner, every).cpu().numpy(), prepend=0)
-        tiles = Tiles(objects, counts)
         self.clock.counts["candidates"] += len(objects)
-        products, bias, own = self.similarity.from_products(*exact_products(self.similarity, tiles, W))
-        values = torch.where(tiles.valid, products if bias is None else products + bias, 0.0)
-        return tiles, values, tiles.valid.double() / (own + self.shift), bias
+        return Tiles(objects, counts)
 
-    def _tiles_at_once(self, tiles: Tiles) -> int:
-        numbers = allowed(PART_NUMBERS, self.device)
-        d = self.similarity.n_features
-        return max(1, numbers // (d * max(tiles.width, d if self.newton else 1)))
+    def _weighed(self, W: Tensor, tiles: Tiles) -> Weighed:
+        """tau and the weights of candidates, exactly."""
+        similarity = self.similarity
+        products, squares = exact_products(similarity, tiles, W)
+        self.clock.add("values of candidates")
+        if not self.fused:
+            return self._narrowed(tiles, products, squares)
+        return fused.tried(
+            lambda: Weighed(*fused.weigh(tiles, products, squares, similarity.kind, self._numbers)),
+            lambda: self._narrowed(tiles, products, squares),
+        )
 
-    @staticmethod
-    def _bound(tiles: Tiles, values: Tensor, inverse: Tensor) -> Tensor:
-        """g(C) of each start's candidates; -inf where there are none."""
-        mass = tiles.total(inverse)
-        bound = (tiles.total(inverse * values) - 1.0) / mass
-        return torch.where(mass > 0, bound, -torch.inf)
-
-    def _threshold(
-        self, W: Tensor, tiles: Tiles, values: Tensor, inverse: Tensor, bias: Tensor | None
-    ) -> Trial:
-        """Narrow the candidates until none lies below the tau of the rest of its start; then weigh them."""
-        inside, members = inverse, len(tiles.flat)
+    def _narrowed(self, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
+        """The plain form: narrow until no candidate lies below the tau of the rest of its start; then weigh."""
+        products, bias, own = self.similarity.from_products(products, squares)
+        values = products if bias is None else products + bias
+        inside, members = tiles.valid.double() / (own + self.shift), len(tiles.flat)
         owner = tiles.owner
         # sums of differences from each start's largest value: the values themselves may be large and alike
         peaks = torch.where(tiles.valid, values, -torch.inf).amax(1)
-        top = torch.full((len(W),), -torch.inf, dtype=torch.float64, device=self.device)
+        top = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
         top = top.scatter_reduce(0, owner, peaks, "amax")
-        below = values - top[owner, None]
+        below = torch.where(tiles.valid, values - top[owner, None], 0.0)
+        bound = None
         while True:
             mass = tiles.total(inside)
             tau = (tiles.total(inside * below) - 1.0) / mass  # below 0, so that the largest value stays
+            bound = tau + top if bound is None else bound
             above = below - tau[owner, None]
             kept = inside * (above > 0)
             before, members = members, int(kept.count_nonzero())
@@ -302,59 +314,55 @@ class Batch:
         weights = inside * lifted
         sums = tiles.total(weights)[owner, None]
         weights = weights / sums
-        self.clock.add("threshold")
-        image, mean, jacobian = self._moments(W, tiles, weights, inside, mass, members)
         inner = lifted / sums  # kappa x
-        squares = tiles.total(weights * (inner if bias is None else inner - 2.0 * bias))
-        f = torch.linalg.vecdot(image, image) - squares + self.similarity.offset
-        return Trial(tau + top, image, f, mean, jacobian, tiles, weights)
+        spent = tiles.total(weights * (inner if bias is None else inner - 2.0 * bias))
+        return Weighed(tau + top, bound, mass, spent, weights, inside, members)
+
+    def _tiles_at_once(self, tiles: Tiles) -> int:
+        numbers = allowed(PART_NUMBERS, self.device)
+        d = self.similarity.n_features
+        return max(1, numbers // (d * max(tiles.width, d if self.newton else 1)))
 
     def _moments(
-        self,
-        W: Tensor,
-        tiles: Tiles,
-        weights: Tensor,
-        inside: Tensor,
-        mass: Tensor,
-        n_members: int,
-        exact: bool = False,
+        self, W: Tensor, tiles: Tiles, weighed: Weighed, exact: bool = False
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """U'x, the mean row of each support, and J about it (in float64 where it has to be exact)."""
         s, d = W.shape
-        sums = torch.zeros((s, 2, d), dtype=torch.float64, device=self.device)
-        second = torch.zeros((s, d * d), dtype=torch.float64, device=self.device) if self.newton else None
+        sums, second = Sums(s), Sums(s)
         kind = torch.float64 if exact else self.similarity.work
-        packed = tiles
-        if n_members < PACKED * len(tiles.flat):  # leave out what has no weight
+        packed, weights, inside, mass = tiles, weighed.weights, weighed.inside, weighed.mass
+        if weighed.members < PACKED * len(tiles.flat):  # leave out what has no weight
             members = inside > 0
             packed = Tiles(*tiles.chosen(members))
             weights, inside = packed.spread(weights[members]), packed.spread(inside[members])
         pairs = torch.stack([weights, inside], 1)
         for part, starts, add in packed.parts(self._tiles_at_once(packed)):
             chosen, owner = packed.objects[part], packed.owner[part]
-            u = self.similarity.chosen(chosen.view(-1)).u.view(*chosen.shape, d)
-            sums[starts] += add(torch.bmm(pairs[part], u).view(len(owner), -1)).view(-1, 2, d)
-            if second is not None:
+            u = self.similarity.rows(chosen.view(-1)).view(*chosen.shape, d)
+            sums.add(starts, add(torch.bmm(pairs[part], u).view(len(owner), -1)))
+            if self.newton:
                 # about w, which is near the mean: what is summed is small then
                 about = torch.empty(u.shape, dtype=kind, device=self.device)
                 torch.sub(u, W[owner, None, :], out=about)
                 about *= inside[part].sqrt().to(kind)[..., None]
                 with fast_products():
                     piece = torch.bmm(about.transpose(1, 2), about)
-                second[starts] += add(piece.view(len(owner), -1).double())
-        image, mean = sums[:, 0], sums[:, 1] / mass[:, None]
+                second.add(starts, add(piece.view(len(owner), -1).double()))
+        image, mean = sums.all[:, :d], sums.all[:, d:] / mass[:, None]
         jacobian = None
-        if second is not None:
+        if self.newton:
             away = mean - W
-            jacobian = second.view(s, d, d) - mass[:, None, None] * away[:, :, None] * away[:, None, :]
+            outer = (mass[:, None] * away)[:, :, None] * away[:, None, :]
+            jacobian = second.all.view(s, d, d) - outer
         self.clock.add("sums of supports")
         return image, mean, jacobian
 
     def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
         inverse = tiles.spread(1.0 / (self.similarity.chosen_own(tiles.flat) + self.shift))
-        mass, members = tiles.total(inverse), len(tiles.flat)
-        _, _, jacobian = self._moments(W, tiles, weights, inverse, mass, members, exact=True)
+        mass = tiles.total(inverse)
+        weighed = Weighed(mass, mass, mass, mass, weights, inverse, len(tiles.flat))
+        _, _, jacobian = self._moments(W, tiles, weighed, exact=True)
         assert jacobian is not None
         d = jacobian.shape[1]
         eps = torch.finfo(torch.float64).eps

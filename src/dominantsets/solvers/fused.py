@@ -1,9 +1,10 @@
-"""The two parts of a pass that look at most memory, each as one Triton kernel.
+"""Parts of a pass that look at most memory, or would take many kernels, each as one Triton kernel.
 
 The plain forms in batch.py say what they compute, and stay: they serve CPUs, streamed features, and machines
 without Triton. A plain sweep writes the n × s values, reads them for a comparison, and reads that for the
 places; here a tile of values lives in registers, and only the candidates are written. The candidates' values
-in float64 are made of rows that are read once, without a copy of them.
+in float64 are made of rows that are read once, without a copy of them. A start's threshold is found by one
+program that reads its candidates a few times, where the plain form takes fifty kernels.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from dominantsets.similarity.tiles import Tiles
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -89,3 +93,21 @@ def products(X: Tensor, objects: Tensor, owner: Tensor, W: Tensor, center: Tenso
         X, objects, owner, W, center, out, squares, X.shape[1], width, ROWS=rows, DEPTH=32, num_warps=4
     )
     return out, squares
+
+
+def weigh(
+    tiles: Tiles, products: Tensor, squares: Tensor, kind: str, numbers: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int]:
+    """As ``Batch._narrowed``, of what ``products`` gives; ``numbers`` are root, offset and shift."""
+    from dominantsets.solvers import fused_kernels
+
+    layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
+    sent = torch.from_numpy(layout).to(products.device)
+    table = torch.empty((5, tiles.s), dtype=torch.float64, device=products.device)
+    weights, inside = torch.empty_like(products), torch.empty_like(products)
+    fused_kernels.narrow[(tiles.s,)](
+        products, squares, sent, numbers, table, weights, inside, tiles.s, tiles.width,
+        KIND=("sqeuclidean", "cosine", "linear").index(kind), BLOCK=4096, num_warps=16,
+    )  # fmt: skip
+    tau, bound, mass, spent, members = table
+    return tau, bound, mass, spent, weights, inside, int(members.sum())

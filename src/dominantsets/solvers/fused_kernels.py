@@ -75,3 +75,91 @@ def evaluate(
         square += tl.sum(away * away, 1)
     tl.store(out + at, total, mask=ok)
     tl.store(squares + at, square, mask=ok)
+
+
+@triton.jit
+def formula(products, squares, at, ok, root, offset, shift, KIND: tl.constexpr):
+    """Values u·w + b of candidates, 1/kappa and b: as ``TensorLowRank.from_products``."""
+    product = tl.load(products + at, mask=ok, other=0.0)
+    square = tl.load(squares + at, mask=ok, other=1.0)
+    if KIND == 0:  # sqeuclidean
+        value = product * root - square
+        inverse = tl.zeros_like(square) + 1.0 / (offset + shift)
+        bias = -square
+    elif KIND == 1:  # cosine
+        there = square > 0.0
+        value = tl.where(there, product / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
+        inverse = 1.0 / (tl.where(there, 2.0, 1.0) + shift)
+        bias = tl.zeros_like(square)
+    else:
+        value = product
+        inverse = 1.0 / (square + offset + shift)
+        bias = tl.zeros_like(square)
+    return value, inverse, bias
+
+
+@triton.jit
+def narrow(
+    products, squares, layout, numbers, table, weights, inside, s, width,
+    KIND: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Of one start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
+    start = tl.program_id(0)
+    first = tl.load(layout + start)
+    count = tl.load(layout + s + start).to(tl.int32)
+    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
+    lanes = tl.arange(0, BLOCK)
+    nothing = tl.zeros((BLOCK,), dtype=tl.float64)
+    peaks = nothing - float("inf")
+    for begin in range(0, count, BLOCK):
+        ok = begin + lanes < count
+        value, inverse, bias = formula(products, squares, first + begin + lanes, ok, root, offset, shift, KIND)
+        peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
+    top = tl.max(peaks, 0)
+    tau = tl.full([], -float("inf"), tl.float64)
+    bound = tl.full([], -float("inf"), tl.float64)
+    mass = tl.full([], 0.0, tl.float64)
+    members = count + 1  # no set yet
+    going = members > count
+    while going:
+        masses, totals = nothing, nothing
+        here = tl.zeros((BLOCK,), dtype=tl.int32)
+        for begin in range(0, count, BLOCK):
+            ok = begin + lanes < count
+            value, inverse, bias = formula(
+                products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+            )
+            below = value - top
+            member = ok & (below > tau)
+            masses += tl.where(member, inverse, 0.0)
+            totals += tl.where(member, inverse * below, 0.0)
+            here += member.to(tl.int32)
+        number = tl.sum(here, 0)
+        going = number != members
+        mass = tl.sum(masses, 0)
+        level = (tl.sum(totals, 0) - 1.0) / mass
+        bound = tl.where(members > count, level, bound)
+        tau = tl.maximum(tau, level)  # never falls, so that the sets are nested and this ends
+        members = number
+    sums = nothing
+    for begin in range(0, count, BLOCK):
+        ok = begin + lanes < count
+        value, inverse, bias = formula(products, squares, first + begin + lanes, ok, root, offset, shift, KIND)
+        sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
+    total = tl.sum(sums, 0)
+    spent = nothing
+    padded = tl.cdiv(count, width) * width
+    for begin in range(0, padded, BLOCK):
+        at = first + begin + lanes
+        ok = begin + lanes < count
+        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, KIND)
+        inner = tl.where(ok, tl.maximum(value - top - tau, 0.0), 0.0) / total
+        weight = inverse * inner
+        spent += weight * (inner - 2.0 * bias)
+        tl.store(weights + at, weight, mask=begin + lanes < padded)
+        tl.store(inside + at, tl.where(inner > 0.0, inverse, 0.0), mask=begin + lanes < padded)
+    tl.store(table + start, tau + top)
+    tl.store(table + s + start, bound + top)
+    tl.store(table + 2 * s + start, mass)
+    tl.store(table + 3 * s + start, tl.sum(spent, 0))
+    tl.store(table + 4 * s + start, members.to(tl.float64))
