@@ -151,7 +151,20 @@ def card(args: argparse.Namespace, device: torch.device) -> dict[str, Any]:
 class Asked(TorchDispatchMode):
     """Counts what torch is asked for, but for views."""
 
-    VIEWS = "view expand slice select t transpose detach unsqueeze squeeze alias unbind _unsafe_view".split()
+    VIEWS = [
+        "view",
+        "expand",
+        "slice",
+        "select",
+        "t",
+        "transpose",
+        "detach",
+        "unsqueeze",
+        "squeeze",
+        "alias",
+        "unbind",
+        "_unsafe_view",
+    ]
     WAITS = ("_local_scalar_dense", "nonzero", "equal")
 
     def __init__(self) -> None:

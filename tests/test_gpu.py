@@ -19,13 +19,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from conftest import features, formula
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
+from dominantsets.coherence import judge
+from dominantsets.partition import far_objects
+from dominantsets.refinement import refine
 from dominantsets.solvers import Problem
 from dominantsets.solvers.dual import Dual
 
 torch = pytest.importorskip("torch")
 
 from dominantsets import device_sampling  # noqa: E402 (they need torch)
-from dominantsets.similarity import tensors  # noqa: E402
+from dominantsets.similarity import tensor_low_rank, tensors  # noqa: E402
 from dominantsets.similarity.tensors import Features, Streamed  # noqa: E402
 from dominantsets.similarity.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import batch, climbs, kernel_batch  # noqa: E402
@@ -546,6 +549,59 @@ def test_a_k_dpp_on_a_device_has_the_right_probabilities(k, device):
         counts[tuple(sorted(drawn.tolist()))] += 1
     _, p = chisquare(list(counts.values()), draws * dets / dets.sum())
     assert p > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "linear"])
+def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
+    """Refinement, noise and judgements, in one block of rows and in many."""
+    X, _ = make_blobs(400, 4, centers=3, random_state=0)
+    X = np.abs(X) if kind == "linear" else X
+    theirs, ours = as_similarity(X, kind), as_similarity(torch.tensor(X, device=device), kind)
+    run = {S.on_device: peel(S, 3, shift=0.02 * S.n * S.peak) for S in (theirs, ours)}
+    clusters = {where: list(found) for where, found in run.items()}
+    np.testing.assert_array_equal(run[True].labels, run[False].labels)
+    for size in (2**28, 64):
+        monkeypatch.setitem(tensor_low_rank.BLOCK_NUMBERS, device, size)
+        far = far_objects(theirs, clusters[False])
+        np.testing.assert_array_equal(far_objects(ours, clusters[True]), far)
+        outside = far & (run[False].labels < 0)
+        a = refine(theirs, run[False].labels, 3, outside=outside)
+        b = refine(ours, run[True].labels, 3, outside=outside)
+        np.testing.assert_array_equal(a.labels, b.labels)
+        np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
+        inside = a.labels >= 0
+        np.testing.assert_allclose(a.fit[inside], b.fit[inside], rtol=1e-9)
+        np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
+    for problem in (one := run[False]._problem, other := run[True]._problem):
+        problem.remove(clusters[False][-1].members)
+    for k in range(3):
+        mine, hers = judge(one, clusters[False][k]), judge(other, clusters[True][k])
+        assert (mine.size, mine.joiners) == (hers.size, hers.joiners)
+        assert mine.sharpness == pytest.approx(hers.sharpness, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+def test_no_cluster_loses_its_last_object_in_a_refinement(kind, device):
+    """One object that fits another cluster better stays the whole of its own."""
+    X = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
+    labels = np.array([0, 0, 0, 1, 2, 2])
+    theirs = refine(as_similarity(X, kind), labels, 3)
+    ours = refine(as_similarity(torch.tensor(X, device=device), kind), labels, 3)
+    np.testing.assert_array_equal(ours.labels, theirs.labels)
+    assert set(ours.labels) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "rbf"])
+def test_the_number_of_clusters_is_found_as_on_a_cpu(kind, device):
+    X, y = make_blobs(500, 3, centers=3, cluster_std=0.6, random_state=3)
+    theirs = DominantSets(affinity=kind).fit(X)
+    ours = DominantSets(affinity=kind).fit(torch.tensor(X, device=device))
+    assert ours.shift_ == pytest.approx(theirs.shift_, rel=1e-9)
+    assert ours.n_clusters_ == theirs.n_clusters_ == 3
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    inside = ours.labels_ >= 0
+    assert adjusted_rand_score(y[inside], ours.labels_[inside]) == 1.0
+    np.testing.assert_array_equal(ours.predict(torch.tensor(X, device=device)), theirs.predict(X))
 
 
 # what is refused ---------------------------------------------------------------------------------------

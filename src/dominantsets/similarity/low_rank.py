@@ -85,6 +85,28 @@ class LowRank(Similarity):
             added=added,
         )
 
+    def largest(self) -> float:
+        if self.kind == "sqeuclidean":
+            return float(self.offset or 0.0)
+        return self.factor * self.longest**2 + (self.offset or 0.0)
+
+    def scatter(self, objects: Ints, scale: Floats) -> Floats:
+        """Second moments of rows about their mean, each with its scale: or the smaller matrix with the same
+        largest eigenvalue."""
+        rows = np.sqrt(self.factor) * self.rows.take(objects)
+        rows -= scale @ rows / scale.sum()
+        rows *= np.sqrt(scale)[:, None]
+        out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+        return out
+
+    def own(self, objects: Ints) -> Floats:
+        return np.asarray(self.self_similarity[objects])
+
+    def own_of(self, new: Any) -> Floats:
+        rows, bias = self._arrivals(new)
+        out = self.factor * rows.square_norms() + (self.offset or 0.0)
+        return out if bias is None else out + 2.0 * bias
+
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
         if self.kind != "sqeuclidean" or self.rows.center is None:

@@ -26,6 +26,7 @@ class TensorKernel(Similarity):
 
     on_device = True
     peak = 1.0
+    peaked = True
 
     def __init__(self, features: Features, kind: str, gamma: float | None = None) -> None:
         self.features, self.kind = features, kind

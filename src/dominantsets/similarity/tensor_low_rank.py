@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dominantsets._checks import real
 from dominantsets.similarity.base import Floats, Ints, Similarity
-from dominantsets.similarity.low_rank import EXACT_LIMIT
+from dominantsets.similarity.low_rank import EXACT_LIMIT, LowRank, cosine, linear, sqeuclidean
 from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
 from dominantsets.similarity.tiles import Sums, Tiles
 
@@ -129,17 +129,14 @@ class TensorLowRank(Similarity):
         """b of rows u, where it is not 0."""
         if self.kind != "sqeuclidean":
             return None
-        return torch.linalg.vector_norm(u, dim=-1).square_().mul_(-0.5)
+        out: Tensor = torch.linalg.vector_norm(u, dim=-1).square_().mul_(-0.5)
+        return out
 
     def exact(self, raw: Tensor) -> Exact:
         """Of stored rows, in float64."""
         u = self.lift(raw)
-        bias = self.bias(u)
-        if bias is not None:
-            return Exact(u, bias, torch.full_like(bias, self.offset))
-        norms = torch.linalg.vector_norm(u, dim=1).square_()
-        own = (norms > 0).double() + 1.0 if self.kind == "cosine" else norms + self.offset
-        return Exact(u, torch.zeros_like(norms), own)
+        bias, own = self.bias(u), self.own_of_rows(u)
+        return Exact(u, torch.zeros_like(own) if bias is None else bias, own)
 
     def products(self, objects: Tensor, owner: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
         """(x - center)·w and |x - center|² in float64 (the centre is 0 but for sqeuclidean), for tiles."""
@@ -236,13 +233,36 @@ class TensorLowRank(Similarity):
     def _tensor(self, x: Any) -> Tensor:
         return torch.as_tensor(np.asarray(x), device=self.device)
 
-    @property
-    def self_similarity(self) -> Floats:
-        """What the formula has on the diagonal."""
-        out = np.empty(self.n)
-        for begin, raw in self.features.blocks(self.height(3 * self.n_features)):
-            out[begin : begin + len(raw)] = host(self.exact(raw).own)
-        return out
+    def largest(self) -> float:
+        if self.kind == "sqeuclidean":
+            return self.offset
+        return self.longest**2 + self.offset
+
+    def own(self, objects: Ints) -> Floats:
+        return np.asarray(host(self.chosen_own(self._tensor(objects))))
+
+    def own_of(self, new: Any) -> Floats:
+        return np.asarray(host(self.exact(self._arrivals(new)).own))
+
+    def own_of_rows(self, u: Tensor) -> Tensor:
+        """What the formula has on the diagonal, for rows u."""
+        if self.kind == "sqeuclidean":
+            return torch.full((len(u),), self.offset, dtype=torch.float64, device=self.device)
+        norms: Tensor = torch.linalg.vector_norm(u, dim=1).square_()
+        return (norms > 0).double() + 1.0 if self.kind == "cosine" else norms + self.offset
+
+    def scatter(self, objects: Ints, scale: Floats) -> Floats:
+        """As of features on a CPU."""
+        rows, shares = self.rows(self._tensor(objects)), self._tensor(scale)
+        rows = (rows - (shares @ rows) / shares.sum()) * shares.sqrt()[:, None]
+        return np.asarray(host(rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T))
+
+    def brought(self, objects: Ints) -> LowRank:
+        """The similarity of some objects, on the host."""
+        rows = host(self.features.take(self._tensor(objects)).double())
+        if self.kind == "linear":
+            return linear(rows, offset=self.offset)
+        return cosine(rows) if self.kind == "cosine" else sqeuclidean(rows)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         P, Q = self._tensor(rows), self._tensor(cols)

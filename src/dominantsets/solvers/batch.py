@@ -289,7 +289,7 @@ class Batch:
         )
 
     def _narrowed(self, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
-        """The plain form: narrow until no candidate lies below the tau of the rest of its start; then weigh."""
+        """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
         products, bias, own = self.similarity.from_products(products, squares)
         values = products if bias is None else products + bias
         inside, members = tiles.valid.double() / (own + self.shift), len(tiles.flat)

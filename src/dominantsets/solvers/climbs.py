@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 from torch import Tensor
 
 from dominantsets import _rows
@@ -269,7 +269,8 @@ def newton_steps(J: Tensor, g: Floats, radius: Floats) -> Floats:
         return _on_host(_rows.newton, host(J), g, radius)
     sent = torch.from_numpy(np.column_stack([g, radius])).to(J.device)
     table = host(_definite_steps(J, sent[:, :-1], sent[:, -1]))
-    step, definite = table[:, :-1], table[:, -1] > 0
+    step: Floats = table[:, :-1]
+    definite = table[:, -1] > 0
     bent = np.flatnonzero(~definite | ~np.isfinite(step).all(axis=1))
     if bent.size:
         chosen = host(J[torch.from_numpy(bent).to(J.device)])

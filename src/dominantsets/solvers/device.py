@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dominantsets._threads import each, split
@@ -103,6 +104,17 @@ class DeviceProblem(Problem):
         wanted = torch.from_numpy(ranks + 1).to(self.device)
         return np.asarray(host(torch.searchsorted(places, wanted)))
 
+    def there(self, objects: Ints) -> NDArray[np.bool_]:
+        return np.asarray(host(self.alive[torch.from_numpy(objects).to(self.device)]))
+
+    def joiners(self, x: Point, level: float) -> Ints:
+        if self.n_alive == self.n:
+            return np.empty(0, dtype=np.int64)
+        objects, weights = (torch.from_numpy(part).to(self.device) for part in x)
+        payoffs = self.similarity.summed(objects, weights)  # what the diagonal adds concerns x alone
+        payoffs[objects] = -torch.inf
+        return np.asarray(host(torch.nonzero((payoffs > level) & ~self.alive).view(-1)))
+
     def payoffs(self, x: Point) -> Payoffs:
         if self._known is not None:
             return self._known  # type: ignore[return-value]
@@ -134,7 +146,9 @@ def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list
         inside = similarity.inside(tiles, weights, shift, mixtures[1], products)
     f = tiles.total(weights * inside)
     nothing = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
-    most = nothing.scatter_reduce(0, tiles.owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax")
+    most = nothing.scatter_reduce(
+        0, tiles.owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax"
+    )
     least = (-nothing).scatter_reduce(
         0, tiles.owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
     )

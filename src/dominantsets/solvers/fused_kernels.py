@@ -113,7 +113,9 @@ def narrow(
     peaks = nothing - float("inf")
     for begin in range(0, count, BLOCK):
         ok = begin + lanes < count
-        value, inverse, bias = formula(products, squares, first + begin + lanes, ok, root, offset, shift, KIND)
+        value, inverse, bias = formula(
+            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+        )
         peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
     top = tl.max(peaks, 0)
     tau = tl.full([], -float("inf"), tl.float64)
@@ -144,7 +146,9 @@ def narrow(
     sums = nothing
     for begin in range(0, count, BLOCK):
         ok = begin + lanes < count
-        value, inverse, bias = formula(products, squares, first + begin + lanes, ok, root, offset, shift, KIND)
+        value, inverse, bias = formula(
+            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+        )
         sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
     total = tl.sum(sums, 0)
     spent = nothing

@@ -173,6 +173,24 @@ class Problem:
         """Center and radius of the objects that have a payoff above f, where they are a ball."""
         return self.similarity.ball(x.support, x.weights, f)
 
+    def there(self, objects: Ints) -> NDArray[np.bool_]:
+        """Which of these objects are alive."""
+        return self.alive[objects]
+
+    def joiners(self, x: Point, level: float) -> Ints:
+        """Removed objects with a payoff above a level, in the component of x."""
+        similarity = self.similarity
+        if similarity.local:
+            objects, payoffs = similarity.nearby(*x)
+        else:
+            objects, payoffs = None, similarity.gradient(*x)
+        places = np.flatnonzero(payoffs > level)
+        above = places if objects is None else objects[places]
+        joiners: Ints = above[~self.there(above)]
+        if similarity.components is not None:
+            joiners = joiners[similarity.components[joiners] == similarity.components[x.support[0]]]
+        return joiners
+
     def every_payoff(self, x: Point) -> tuple[Floats, float]:
         """r of all objects by number, with -inf for removed ones, and f = x'r."""
         r = self.similarity.gradient(x.support, x.weights)
