@@ -148,24 +148,12 @@ def card(args: argparse.Namespace, device: torch.device) -> dict[str, Any]:
     return out
 
 
+VIEWS = ("view", "expand", "slice", "select", "t", "transpose", "detach", "unsqueeze", "alias", "unbind")
+WAITS = ("_local_scalar_dense", "nonzero", "equal")
+
+
 class Asked(TorchDispatchMode):
     """Counts what torch is asked for, but for views."""
-
-    VIEWS = [
-        "view",
-        "expand",
-        "slice",
-        "select",
-        "t",
-        "transpose",
-        "detach",
-        "unsqueeze",
-        "squeeze",
-        "alias",
-        "unbind",
-        "_unsafe_view",
-    ]
-    WAITS = ("_local_scalar_dense", "nonzero", "equal")
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,9 +161,9 @@ class Asked(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = str(function.overloadpacket).removeprefix("aten.")
-        self.operations += name not in self.VIEWS
+        self.operations += name not in VIEWS
         to_host = name == "_to_copy" and str((kwargs or {}).get("device")) == "cpu"
-        self.waits += name in self.WAITS or to_host
+        self.waits += name in WAITS or to_host
         return function(*args, **(kwargs or {}))
 
 

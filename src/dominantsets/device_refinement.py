@@ -122,7 +122,7 @@ class DeviceSums:
 def near_objects(
     similarity: TensorLowRank, clusters: Sequence[DominantSet], inside: Floats, reach: Floats
 ) -> NDArray[np.bool_]:
-    """Objects within reach of the centre of some core: ``partition.far_objects``, for all cores in one sweep."""
+    """Objects within reach of the centre of some core, for all cores in one sweep."""
     device = similarity.device
     points = [
         similarity.mixture(torch.from_numpy(c.members).to(device), torch.from_numpy(c.weights).to(device))

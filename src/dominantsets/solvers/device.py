@@ -111,8 +111,7 @@ class DeviceProblem(Problem):
         if self.n_alive == self.n:
             return np.empty(0, dtype=np.int64)
         objects, weights = (torch.from_numpy(part).to(self.device) for part in x)
-        payoffs = self.similarity.summed(objects, weights)  # what the diagonal adds concerns x alone
-        payoffs[objects] = -torch.inf
+        payoffs = self.similarity.gradient_of(objects, weights)
         return np.asarray(host(torch.nonzero((payoffs > level) & ~self.alive).view(-1)))
 
     def payoffs(self, x: Point) -> Payoffs:
