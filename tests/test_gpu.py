@@ -24,6 +24,7 @@ from dominantsets.partition import far_objects
 from dominantsets.refinement import refine
 from dominantsets.solvers import Problem
 from dominantsets.solvers.dual import Dual
+from dominantsets.solvers.problem import Point
 
 torch = pytest.importorskip("torch")
 
@@ -573,10 +574,15 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
         np.testing.assert_allclose(a.fit[inside], b.fit[inside], rtol=1e-9)
         np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
     one, other = run[False]._problem, run[True]._problem  # the last cluster is not removed
-    for k in (2, 0):
-        mine, hers = judge(one, clusters[False][k]), judge(other, clusters[True][k])
-        assert (mine.size, mine.joiners) == (hers.size, hers.joiners)
-        assert mine.sharpness == pytest.approx(hers.sharpness, abs=1e-7)
+    last = clusters[False][-1]
+    mine, hers = judge(one, last), judge(other, clusters[True][-1])
+    assert (mine.size, mine.joiners) == (hers.size, hers.joiners)
+    assert mine.sharpness == pytest.approx(hers.sharpness, abs=1e-7)
+    x = Point(last.members, last.weights)
+    for level in np.quantile(theirs.gradient(*x), [0.0, 0.3, 0.9]):
+        level -= 1e-9 * theirs.peak  # not one object's payoff
+        np.testing.assert_array_equal(other.joiners(x, level), one.joiners(x, level))
+    assert one.joiners(x, -theirs.peak).size == theirs.n - one.n_alive > 0
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])

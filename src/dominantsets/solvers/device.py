@@ -16,7 +16,7 @@ from dominantsets.similarity.tensor_kernel import TensorKernel
 from dominantsets.similarity.tensor_low_rank import TensorLowRank
 from dominantsets.similarity.tensors import allowed, fetched, host, roomy
 from dominantsets.similarity.tiles import Tiles
-from dominantsets.solvers.batch import Batch, Clock, exact_products
+from dominantsets.solvers.batch import CANDIDATES, Batch, Clock, exact_products
 from dominantsets.solvers.certificate import certify, undecided
 from dominantsets.solvers.climbs import Reached, climb_together
 from dominantsets.solvers.kernel_batch import climb_kernel, outsiders
@@ -111,8 +111,27 @@ class DeviceProblem(Problem):
         if self.n_alive == self.n:
             return np.empty(0, dtype=np.int64)
         objects, weights = (torch.from_numpy(part).to(self.device) for part in x)
-        payoffs = self.similarity.gradient_of(objects, weights)
-        return np.asarray(host(torch.nonzero((payoffs > level) & ~self.alive).view(-1)))
+        found = None
+        if not isinstance(self.similarity, TensorKernel):
+            mixed, lean = self.similarity.mixture(objects, weights)
+            found = self._above(mixed, lean, level)
+        if found is None:
+            payoffs = self.similarity.gradient_of(objects, weights)
+            found = torch.nonzero((payoffs > level) & ~self.alive).view(-1)
+        return np.asarray(host(found))
+
+    def _above(self, mixed: Tensor, lean: float, level: float) -> Tensor | None:
+        """The same by a rough sweep, and exactly for those that it finds; None where they are too many."""
+        similarity, w = self.similarity, mixed[None, :]
+        removed = Batch(similarity, self.shift, ~self.alive, self.n - self.n_alive)
+        least = torch.tensor([level - lean - similarity.offset], dtype=torch.float64).to(self.device)
+        found = removed.above(w, least, allowed(CANDIDATES, self.device))
+        if found is None or not len(found[0]):
+            return None if found is None else found[0]
+        tiles = Tiles(found[0], np.array([len(found[0])]))
+        values, bias, _ = similarity.from_products(*exact_products(similarity, tiles, w))
+        values = values if bias is None else values + bias
+        return tiles.objects[tiles.valid & (values > least)]
 
     def payoffs(self, x: Point) -> Payoffs:
         if self._known is not None:
