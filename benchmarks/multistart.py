@@ -5,8 +5,6 @@ Run ``python benchmarks/multistart.py``; it prints tables and writes results/mul
 1. As the number K of clusters grows from 4 to 64 (20,000 objects of 10 features, K round classes): passes,
    time and ARI of multi-start with 2 K starts a pass, against plain peeling.
 2. The starts of one pass on one and on two threads, same work (pairwise Frank-Wolfe on a dense matrix).
-3. The batched dual (one matrix product a pass for all starts, plain array code) against the same starts one
-   after another, for a million objects of 20 features: why multi-start does not use it on a CPU.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ import numpy as np  # noqa: E402 (after the threads are pinned)
 from sklearn.datasets import make_blobs  # noqa: E402
 from sklearn.metrics import adjusted_rand_score  # noqa: E402
 
-from dominantsets import as_similarity, multistart, peel, solve  # noqa: E402
-from dominantsets.solvers import Monitor, Point, Problem, batch  # noqa: E402
+from dominantsets import as_similarity, multistart, peel  # noqa: E402
 
 
 def passes_rows() -> list[dict[str, Any]]:
@@ -85,40 +82,12 @@ def threads_row() -> dict[str, Any]:
     }
 
 
-def batch_row() -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    n, starts = 10**6, 16
-    X = rng.normal(size=(5, 20))[rng.integers(5, size=n)] + 0.5 * rng.normal(size=(n, 20))
-    S = as_similarity(X, "cosine")
-    problem = Problem(S, 0.01 * n)
-    chosen = rng.choice(n, starts, replace=False)
-    points = [Point(np.array([i]), np.ones(1)) for i in chosen]
-    options: dict[str, Any] = {"tol": 1e-10, "max_iter": 1_000}
-    begin = time.perf_counter()
-    found = batch.solve_batch(problem, points, algorithm="dual", monitor=Monitor(), **options)
-    batch_s = time.perf_counter() - begin
-    begin = time.perf_counter()
-    alone = [solve(S, shift=0.01 * n, start=int(i)) for i in chosen]
-    alone_s = time.perf_counter() - begin
-    apart = max(abs(a.value - b.value) / b.value for a, b in zip(found, alone, strict=True))
-    return {
-        "n": n,
-        "starts": starts,
-        "together_s": round(batch_s, 2),
-        "one_after_another_s": round(alone_s, 2),
-        "ratio": round(alone_s / batch_s, 2),
-        "largest_relative_difference_of_values": f"{apart:.0e}",
-    }
-
-
 def main() -> None:
     X, _ = make_blobs(2_000, centers=3, random_state=0)
     for affinity in ("sqeuclidean", "rbf"):  # compiled before the clock starts
         list(multistart(as_similarity(X, affinity), 2, n_starts=3, shift=5.0, random_state=0))
     result = {"machine": machine(), "passes": passes_rows(), "threads": threads_row()}
     print(result["threads"], flush=True)
-    result["batch"] = batch_row()
-    print(result["batch"], flush=True)
     path = Path(__file__).parent / "results" / "multistart.json"
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

@@ -10,16 +10,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import chisquare
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, sampling, solve
-from dominantsets.solvers import Monitor, Point, Problem, batch
-from dominantsets.solvers.dual import Dual
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
 
@@ -160,78 +156,6 @@ def test_it_can_be_stopped_and_interrupted():
     broken = multistart(S, 500, n_jobs=2, callback=interrupt, **options)
     list(broken)
     assert broken.end is End.INTERRUPTED
-
-
-# the batch ---------------------------------------------------------------------------------------------
-
-
-@given(
-    st.sampled_from(["sqeuclidean", "cosine", "linear"]),
-    st.integers(5, 60),
-    st.integers(1, 6),
-    st.integers(0, 10_000),
-    st.floats(0.0, 20.0),
-    st.booleans(),
-)
-def test_a_batch_is_as_many_passes_alone(kind, n, d, seed, times, blocks):
-    rng = np.random.default_rng(seed)
-    data = rng.normal(size=(n, d)) if kind != "linear" else rng.random((n, d))
-    S = as_similarity(data, kind)
-    problem = Problem(S, (0.1 + times) * S.peak)
-    gone = np.flatnonzero(rng.random(n) < 0.3)
-    problem.remove(gone[: n - 2])
-    dual = Dual(problem)
-    alive = np.flatnonzero(problem.alive)
-    W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
-    with pytest.MonkeyPatch.context() as patch:
-        if blocks:
-            patch.setattr(batch, "BLOCK_VALUES", 12)
-            patch.setattr(batch, "KEPT_VALUES", 0)
-        for guess in (np.full(3, -np.inf), np.array([0.0, 1e3, -1e3])):
-            found = batch.batch_pass(np, batch.rows_of(dual), W, guess)
-            for point, w in zip(batch.points_of(dual, W, found), W, strict=True):
-                alone = Dual(problem).at(w)
-                weights = np.zeros(n)
-                weights[point.members] = point.weights
-                expected = np.zeros(n)
-                expected[alone.members] = alone.weights
-                np.testing.assert_allclose(weights, expected, atol=1e-10)
-                assert point.tau == pytest.approx(alone.tau, rel=1e-9, abs=1e-9)
-                assert point.f == pytest.approx(alone.f, rel=1e-9, abs=1e-9 * S.peak)
-
-
-@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_solutions_of_a_batch_are_those_of_single_solves(kind, dtype):
-    S = as_similarity(features(800, 5).astype(dtype), kind)
-    problem = Problem(S, 20.0 * S.peak)
-    starts = [3, 99, 500, 501, 700]
-    points = [Point(np.array([i]), np.ones(1)) for i in starts]
-    found = batch.solve_batch(problem, points, algorithm="dual", tol=1e-10, max_iter=100, monitor=Monitor())
-    for i, solution in zip(starts, found, strict=True):
-        assert solution.status is Status.CONVERGED
-        alone = solve(S, start=i, shift=problem.shift)
-        assert solution.value == pytest.approx(alone.value, rel=1e-7)
-        if alone.members.tolist() == solution.members.tolist():
-            np.testing.assert_allclose(alone.weights, solution.weights, atol=1e-7)
-
-
-def test_plain_array_code_runs_in_torch():
-    """What the batch calls exists in torch under the same name."""
-    torch = pytest.importorskip("torch")
-    S = as_similarity(features(300, 4), "sqeuclidean")
-    dual = Dual(Problem(S, 5.0 * S.peak))
-    W = np.array([dual.image(np.array([i]), np.ones(1)) for i in (0, 7, 99)])
-    rows = batch.rows_of(dual)
-    theirs = batch.Rows(
-        *(None if part is None else torch.tensor(np.array(part)) for part in rows[:-1]), factor=rows.factor
-    )
-    guess = np.full(3, -np.inf)
-    one = batch.batch_pass(np, rows, W, guess)
-    other = batch.batch_pass(torch, theirs, torch.tensor(W), torch.tensor(guess))
-    np.testing.assert_allclose(other.tau.numpy(), one.tau, rtol=1e-12)
-    np.testing.assert_array_equal(other.objects.numpy(), one.objects)
-    np.testing.assert_allclose(other.weights.numpy(), one.weights, atol=1e-13)
 
 
 # sampling ----------------------------------------------------------------------------------------------

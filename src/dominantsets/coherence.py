@@ -24,6 +24,7 @@ from scipy.linalg import eigvalsh
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Ints
 from dominantsets.solvers import DominantSet, Problem
+from dominantsets.solvers.problem import Point
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
 # Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
@@ -62,26 +63,19 @@ class Judgement(NamedTuple):
 
 def judge(problem: Problem, found: DominantSet) -> Judgement:
     """Hold a set against all objects, those removed from the problem too; one product with the similarity."""
-    similarity = problem.similarity
-    if similarity.local:
-        objects, payoffs = similarity.nearby(found.members, found.weights)
-    else:
-        objects, payoffs = None, similarity.gradient(found.members, found.weights)
     slack = 1e-9 * max(abs(found.threshold), abs(problem.shift))
-    places = np.flatnonzero(payoffs > found.threshold + slack)
-    above = places if objects is None else objects[places]
-    joiners = above[~problem.alive[above]]
-    if similarity.components is not None:
-        joiners = joiners[similarity.components[joiners] == similarity.components[found.members[0]]]
+    joiners = problem.joiners(Point(found.members, found.weights), found.threshold + slack)
     together = np.concatenate([found.members, joiners])
-    return Judgement(len(found), joiners.size, sharpness(similarity, problem.shift, together))
+    return Judgement(len(found), joiners.size, sharpness(problem.similarity, problem.shift, together))
 
 
 def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
     """1 minus the largest eigenvalue of J over some objects; nan where an object has no own similarity."""
     if similarity.peak is None or objects.size == 0:
         return float("nan")
-    wide = isinstance(similarity, LowRank) and not similarity.rows.sparse and similarity.rows.d <= SOME
+    on_device = similarity.on_device and similarity.offset is not None
+    wide = on_device or (isinstance(similarity, LowRank) and not similarity.rows.sparse)
+    wide = wide and (similarity.n_features or 0) <= SOME
     few = _evenly(objects, MANY if wide else SOME)
     kappa = similarity.own(few) + shift
     if few.size < 2:
@@ -90,11 +84,7 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
         return float("nan")
     scale = objects.size / few.size / kappa
     if wide:
-        assert isinstance(similarity, LowRank)
-        rows = np.sqrt(similarity.factor) * similarity.rows.take(few)
-        rows -= scale @ rows / scale.sum()
-        rows *= np.sqrt(scale)[:, None]
-        J = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+        J = similarity.scatter(few, scale)  # type: ignore[attr-defined]
     else:
         J = similarity.block(few, few)
         J[np.diag_indices_from(J)] = kappa - shift

@@ -24,6 +24,7 @@ from dominantsets.progress import following
 from dominantsets.resolution import Resolution, resolve
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.factory import is_tensor
 from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
@@ -109,6 +110,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         A file in which clusters are kept after each of them (each pass of multi-start). A new fit of the same
         data with the same parameters goes on from there; one that belongs to others is refused. It stays
         when fitting is done.
+    device : str or torch.device, optional
+        Where to work on features under sqeuclidean, cosine, linear, rbf or laplacian, such as ``"cuda"``
+        (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
     verbose : int, default=0
@@ -178,6 +182,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: str | None = None,
+        device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
@@ -200,6 +205,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
+        self.device = device
         self.callback = callback
         self.verbose = verbose
 
@@ -225,7 +231,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame of shape (n, n_features), or Similarity
+        X : array, sparse matrix, DataFrame or torch tensor of shape (n, n_features), or Similarity
             Rows of features; an n × n similarity for ``affinity="precomputed"``.
         y : None
             Not used.
@@ -352,16 +358,18 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Similarity):
             self.n_features_in_ = X.n_features
             return X
-        if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype in (np.float32, np.float64):
-            # scikit-learn's checks read all of it
+        half = self.device is not None and getattr(X, "dtype", None) == np.float16
+        mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
+        if (is_tensor(X) or half or mapped) and X.ndim == 2:
+            # scikit-learn's checks would read all of it, convert it, or fetch it from its device
             self.n_features_in_ = X.shape[1]
-        else:
+        elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
             X = validate_data(self, X, **self._accepted())
         if isinstance(self.affinity, Similarity):
             if X.shape[0] != self.affinity.n:
                 raise ValueError(f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects.")
             return self.affinity
-        return as_similarity(X, self.affinity, **(self.affinity_params or {}))
+        return as_similarity(X, self.affinity, device=self.device, **(self.affinity_params or {}))
 
     def _accepted(self) -> dict[str, Any]:
         return {
@@ -482,13 +490,28 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Labels.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepted())
+        if is_tensor(X):
+            self._check_tensor(X)
+        else:
+            X = validate_data(self, X, reset=False, **self._accepted())
         if sp.issparse(X):
             X = sp.csr_array(X)
         if self.assign == "refine" and self._partition is not None:
             return predict_by_fit(self.similarity_, self.clusters_, self._partition, X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
+
+    def _check_tensor(self, X: Any) -> None:
+        """A tensor goes to what was fitted on the same device."""
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has the shape {tuple(X.shape)}, but DominantSets was fitted with {self.n_features_in_} "
+                "features."
+            )
+        here = getattr(self.similarity_, "device", None)
+        if here != X.device:
+            fitted = "NumPy arrays" if here is None else f"features on {here}"
+            raise ValueError(f"X is a tensor on {X.device}, but DominantSets was fitted with {fitted}.")
 
 
 def _say(line: str) -> None:

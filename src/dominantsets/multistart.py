@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import one_of, real, whole
@@ -17,7 +18,7 @@ from dominantsets.sampling import SAMPLINGS, sample_starts
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, solve_from
-from dominantsets.solvers.api import check_options, choose
+from dominantsets.solvers.api import check_options, choose, solve_many
 from dominantsets.solvers.starts import STARTS, check_start
 
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
@@ -85,23 +86,41 @@ class MultiStart(Extraction, Iterator[Pass]):
             raise StopIteration
         problem, monitor = self._problem, self._monitor
         monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        alive = np.flatnonzero(problem.alive)
-        starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
-        solutions = [self._cut(found) for found in self._solve([self._point(i, alive) for i in starts])]
+        starts, found = self._solve_together() if problem.similarity.on_device else self._solve_side_by_side()
+        solutions = [self._cut(solution) for solution in found]
         halt = self.end or next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
-        accepted, refused = self._accept(solutions)
+        accepted, taken, refused = self._accept(solutions)
         self.end = halt or (None if accepted else refused)
         if not accepted:
             raise StopIteration
         self.n_passes += 1
-        removed = np.unique(np.concatenate([cluster.members for cluster in accepted]))
         for cluster in accepted:
             self._label(cluster)
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
-            problem.remove(removed)
+            problem.remove(np.flatnonzero(taken))
         return Pass(accepted, starts, solutions)
+
+    def _solve_side_by_side(self) -> tuple[Ints, list[DominantSet]]:
+        """From sampled objects, on threads: those objects, and what was reached from them."""
+        problem = self._problem
+        alive = problem.living()
+        starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
+        return starts, self._solve([self._point(i, alive) for i in starts])
+
+    def _solve_together(self) -> tuple[Ints, list[DominantSet]]:
+        """The same on a device, in passes that all starts share."""
+        from dominantsets.device_sampling import sample_on_device  # imports torch
+
+        starts = sample_on_device(self._problem, self._n_starts, self._sampling, self._random)
+        alive = self._problem.living() if self._start == "barycenter" else starts
+        points = [self._point(i, alive) for i in starts]
+        try:
+            return starts, solve_many(self._problem, points, monitor=self._monitor, **self._options)
+        except KeyboardInterrupt:  # before the first pass was whole
+            self.end = End.INTERRUPTED
+            return starts, []
 
     def _point(self, i: int, alive: Ints) -> Point:
         """All mass on the object, or half of it, the rest spread over the others."""
@@ -128,12 +147,15 @@ class MultiStart(Extraction, Iterator[Pass]):
             self.end = End.INTERRUPTED
         return found
 
-    def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], End | None]:
+    def _accept(
+        self, solutions: list[DominantSet]
+    ) -> tuple[list[DominantSet], NDArray[np.bool_], End | None]:
         """By falling value, those that overlap what is accepted by no more than the limit.
 
-        And why the best one was refused, where it was. What dissolved is no cluster, unless nothing else is.
+        With their objects, and why the best one was refused, where it was. What dissolved is no cluster,
+        unless nothing else is.
         """
-        taken: Ints = np.empty(0, dtype=np.int64)
+        taken = np.zeros(self._problem.n, dtype=bool)
         accepted: list[DominantSet] = []
         refused: End | None = None
         for solution in sorted(solutions, key=lambda s: (s.status is Status.DISSOLVED, -s.value)):
@@ -141,7 +163,7 @@ class MultiStart(Extraction, Iterator[Pass]):
                 break
             if self._wanted is not None and self.n_clusters + len(accepted) == self._wanted:
                 break
-            shared = np.isin(solution.members, taken, assume_unique=True).sum()
+            shared = np.count_nonzero(taken[solution.members])
             if shared > self._max_overlap * len(solution) or shared == len(solution):
                 continue
             unwanted = self._unwanted(solution, self.n_clusters + len(accepted))
@@ -149,8 +171,8 @@ class MultiStart(Extraction, Iterator[Pass]):
                 refused = refused or unwanted
                 continue
             accepted.append(solution)
-            taken = np.union1d(taken, solution.members)
-        return accepted, refused
+            taken[solution.members] = True
+        return accepted, taken, refused
 
 
 class _Guarded(Monitor):

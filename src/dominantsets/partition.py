@@ -32,18 +32,31 @@ def noise_of(
     balls = Balls.of(similarity, clusters)
     if balls is None:
         return nobody, np.inf
-    own, outside = self_similarities(similarity), cores < 0
-    far, close = nobody | True, nobody | True
-    for k, cluster in enumerate(clusters):
-        payoffs = similarity.gradient(cluster.members, cluster.weights)
-        payoffs[cluster.members] += own[cluster.members] * cluster.weights
-        squares = own - 2.0 * payoffs + balls.inside[k]
-        far &= squares > FAR**2 * balls.squares[k]
-        close &= squares > balls.squares[k]
+    outside = cores < 0
+    if similarity.on_device and similarity.offset is not None:
+        from dominantsets.device_refinement import near_objects  # imports torch
+
+        far, close = (
+            ~near_objects(similarity, clusters, balls.inside, radii**2 * balls.squares)  # type: ignore[arg-type]
+            for radii in (FAR, 1.0)
+        )
+    else:
+        squares = _squared_radii(similarity, clusters, balls)
+        far, close = squares > FAR**2, squares > 1.0
     far &= outside
     if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
         return close & outside, 1.0
     return far, FAR
+
+
+def _squared_radii(similarity: Similarity, clusters: list[DominantSet], balls: Balls) -> Floats:
+    """The squared distance of each object from the nearest core's centre, in radii of that core."""
+    own, out = self_similarities(similarity), np.full(similarity.n, np.inf)
+    for k, cluster in enumerate(clusters):
+        payoffs = similarity.gradient(cluster.members, cluster.weights)
+        payoffs[cluster.members] += own[cluster.members] * cluster.weights
+        np.minimum(out, (own - 2.0 * payoffs + balls.inside[k]) / balls.squares[k], out=out)
+    return out
 
 
 class Balls(NamedTuple):

@@ -13,8 +13,8 @@ from dominantsets._checks import real, whole
 from dominantsets.coherence import Judgement, judge
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_from, solve_problem
-from dominantsets.solvers.api import check_options, choose
+from dominantsets.solvers import Callback, DominantSet, Monitor, Status, solve_from, solve_problem
+from dominantsets.solvers.api import check_options, choose, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.starts import check_start
@@ -78,7 +78,7 @@ class Extraction:
         self.n_clusters = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
-        self._problem = Problem(similarity, shift, degrees)
+        self._problem = make_problem(similarity, shift, degrees)
         self._start = start
         self._cutoff = cutoff
         self._min_size = min_cluster_size
@@ -109,7 +109,7 @@ class Extraction:
         """Take up clusters that an earlier run of the same problem found."""
         for cluster in clusters:
             self._label(cluster)
-            gone = cluster.members[self._problem.alive[cluster.members]]
+            gone = cluster.members[self._problem.there(cluster.members)]
             self._problem.remove(gone)
 
     def _nothing_left(self) -> End | None:
@@ -184,7 +184,7 @@ class Peeling(Extraction, Iterator[DominantSet]):
         if self.n_clusters and not isinstance(start, str):  # an object or weights hold for the first one
             start = "barycenter" if self._options["algorithm"] == "replicator" else "vertex"
         warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
-        if warm is not None and problem.alive[warm.members].all():
+        if warm is not None and problem.there(warm.members).all():
             found = solve_from(problem, Point(warm.members, warm.weights), monitor=monitor, **self._options)
         else:
             found = solve_problem(problem, start=start, monitor=monitor, **self._options)

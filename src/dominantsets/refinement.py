@@ -16,7 +16,7 @@ which raises it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,8 +260,12 @@ def refine(
         Labels, how well each object fits, and the objective of every round.
     """
     outside = outside if outside is not None and outside.any() else None
-    state: _Table | _Sums
-    if isinstance(similarity, LowRank) and not similarity.rows.sparse:
+    state: Any
+    if similarity.on_device and similarity.offset is not None:
+        from dominantsets.device_refinement import DeviceSums  # imports torch
+
+        state = DeviceSums(similarity, labels.copy(), n_clusters, outside)  # type: ignore[arg-type]
+    elif isinstance(similarity, LowRank) and not similarity.rows.sparse:
         state = _Sums(similarity, labels.copy(), n_clusters, outside)
     else:
         state = _Table(similarity, labels.copy(), n_clusters, outside)

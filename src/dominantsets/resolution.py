@@ -183,7 +183,7 @@ def resolve(
         return Resolution(scale.shift(SHARES[1]), "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
     sub, sub_degrees, sub_scale = similarity, degrees, scale
-    if objects.size < similarity.n:
+    if objects.size < similarity.n or similarity.on_device:
         sub = restricted(similarity, objects)
         sub_degrees = sub.degrees()
         sub_scale = Scale(sub, sub_degrees)
@@ -235,15 +235,23 @@ def _resolve_graph(
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
     limit = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
-    if not isinstance(similarity, LowRank):
+    if not (isinstance(similarity, LowRank) or _on_device(similarity)):
         limit = min(limit, SAMPLE_OF_MATRIX)
     if similarity.n <= limit or isinstance(similarity, Path):
         return np.arange(similarity.n)
     return np.sort(_evenly(degrees, limit))
 
 
+def _on_device(similarity: Similarity) -> bool:
+    """Whether it is made of features of low rank that are on a device."""
+    return similarity.on_device and similarity.offset is not None
+
+
 def restricted(similarity: Similarity, objects: Ints) -> Similarity:
-    """The similarity of some of the objects."""
+    """The similarity of some of the objects, on the host."""
+    if _on_device(similarity):
+        brought: Similarity = similarity.brought(objects)  # type: ignore[attr-defined]
+        return brought
     if not isinstance(similarity, LowRank):
         sub = as_similarity(similarity.block(objects, objects))
         sub.peak = similarity.peak

@@ -66,7 +66,7 @@ def k_dpp(X: Floats, k: int, random_state: np.random.RandomState) -> Ints:
         kept = values > RANK * values[-1]
         values, vectors = values[kept], small[:, kept]
     k = min(k, values.size)
-    chosen = _elementary(values, k, random_state)
+    chosen = elementary(values, k, random_state)
     if len(X) <= EXACT_LIMIT:
         return _projection(vectors[:, chosen], random_state)
     return _projection(F @ (vectors[:, chosen] / np.sqrt(values[chosen])), random_state)
@@ -110,7 +110,7 @@ def log_elementary(logs: Floats, k: int) -> Floats:
     return table
 
 
-def _elementary(values: Floats, k: int, random_state: np.random.RandomState) -> Ints:
+def elementary(values: Floats, k: int, random_state: np.random.RandomState) -> Ints:
     """Which k eigenvectors: a set with probability in proportion to the product of its eigenvalues."""
     logs = np.log(values)
     table = log_elementary(logs, k)

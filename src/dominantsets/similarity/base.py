@@ -59,6 +59,8 @@ class Similarity(ABC):
         Whether no two objects are more alike than ``peak``.
     local : bool
         Whether most similarities are 0 and ``nearby`` finds the others without a look at all objects.
+    on_device : bool
+        Whether the features are torch tensors, which have solvers of their own.
     """
 
     n: int
@@ -70,6 +72,7 @@ class Similarity(ABC):
     degrees_error: float = 0.0
     peaked: bool = False
     local: bool = False
+    on_device: bool = False
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._checks import one_of
+from dominantsets._checks import missing_extra, one_of
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
@@ -32,15 +33,18 @@ FEATURES: dict[str, Callable[..., Similarity]] = {
     "path": Path,
 }
 AFFINITIES = (*FEATURES, "precomputed")
+ON_DEVICE = {  # affinities that work on torch tensors, and their parameters
+    "sqeuclidean": ["offset"], "cosine": [], "linear": ["offset"], "rbf": ["gamma"], "laplacian": ["gamma"],
+}  # fmt: skip
 LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 
 
-def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Similarity:
+def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any) -> Similarity:
     """Turn data into a similarity that the solvers can ask.
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, Similarity or int
+    X : array, sparse matrix, DataFrame, torch tensor, Similarity or int
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
         objects may stand here instead of features.
@@ -50,6 +54,10 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
         ``"diffusion"`` (random walks on that graph) or ``"precomputed"``. A callable gets two
         arrays of feature rows (two arrays of object numbers where X is an int) and returns the
         array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
+    device : str or torch.device, optional
+        Where features under sqeuclidean, cosine, linear, rbf or laplacian are to be worked on, such as
+        ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16 too, and one that
+        does not fit streams in blocks.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
@@ -73,6 +81,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
         return X
+    if device is not None or is_tensor(X):
+        return _on_device(X, affinity, device, params)
     if callable(affinity):
         _check_params("a callable", params, known=[])
         if isinstance(X, numbers.Integral):
@@ -95,6 +105,34 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
     ]
     _check_params(name, params, accepted)
     return make(_features(X), **params)
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def _on_device(X: Any, affinity: Any, device: Any, params: dict[str, Any]) -> Similarity:
+    if not isinstance(affinity, str) or affinity not in ON_DEVICE:
+        listed = ", ".join(repr(name) for name in ON_DEVICE)
+        raise ValueError(
+            f"affinity={affinity!r} does not work on a device, where there are {listed}; pass a NumPy array "
+            "without device=."
+        )
+    _check_params(affinity, params, ON_DEVICE[affinity])
+    if sp.issparse(X):
+        raise ValueError("sparse features do not work on a device; leave device out, or pass X.toarray().")
+    try:
+        from dominantsets.similarity.tensor_kernel import tensor_kernel  # these import torch
+        from dominantsets.similarity.tensor_low_rank import tensor_low_rank
+    except ModuleNotFoundError as error:
+        raise missing_extra("features on a device need", "gpu", "torch") from error
+    if not is_tensor(X) and not isinstance(X, np.memmap):
+        X = np.asarray(X)
+        X = X if X.dtype == np.float16 else _features(X)
+    make: Callable[..., Similarity] = tensor_kernel if "gamma" in ON_DEVICE[affinity] else tensor_low_rank
+    return make(X, affinity, device, **params)
 
 
 def _check_params(name: str, params: dict[str, Any], known: list[str]) -> None:

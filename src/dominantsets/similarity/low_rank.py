@@ -90,6 +90,15 @@ class LowRank(Similarity):
             return float(self.offset or 0.0)
         return self.factor * self.longest**2 + (self.offset or 0.0)
 
+    def scatter(self, objects: Ints, scale: Floats) -> Floats:
+        """Second moments of rows about their mean, each with its scale: or the smaller matrix with the same
+        largest eigenvalue."""
+        rows = np.sqrt(self.factor) * self.rows.take(objects)
+        rows -= scale @ rows / scale.sum()
+        rows *= np.sqrt(scale)[:, None]
+        out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+        return out
+
     def own(self, objects: Ints) -> Floats:
         return np.asarray(self.self_similarity[objects])
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dominantsets._checks import one_of, real, whole
 from dominantsets.similarity import Graph, Kernel, LowRank, Path, Similarity, as_similarity
+from dominantsets.similarity.base import Floats
 from dominantsets.solvers import climb, dual, first_order, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -17,6 +18,7 @@ from dominantsets.solvers.starts import check_start, starting_point
 
 # Objects from which the working set is the faster one: benchmarks/crossover.py
 LARGE_GRAPH, LARGE_KERNEL = 2_000, 20_000
+DEVICE_KERNEL = "working-set"  # safe steps on blocks, for kernels on a device
 _METHODS: dict[str, Callable[..., Outcome]] = {
     **{rule: partial(first_order.ascend, rule=rule) for rule in first_order.RULES},
     "replicator": first_order.replicate,
@@ -91,7 +93,7 @@ def solve(
     (array([2, 3]), array([0.5, 0.5]), 1.5)
     """
     check_options(algorithm, shift, tol, max_iter, max_time)
-    problem = Problem(as_similarity(S), float(shift))
+    problem = make_problem(as_similarity(S), float(shift))
     algorithm = choose(algorithm, problem.similarity, problem.shift, start)
     check_start(start, algorithm, problem.n)
     monitor = Monitor(max_time, callback)
@@ -120,7 +122,14 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
 def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
     """The solver that "auto" means for a similarity's structure; other names stay as they are."""
     if algorithm != "auto":
+        if similarity.on_device and algorithm != (there := choose("auto", similarity, shift, start)):
+            raise ValueError(
+                f"algorithm={algorithm!r} does not run on a device, where this affinity has {there!r}; "
+                "leave it out, or pass a NumPy array without device=."
+            )
         return algorithm
+    if similarity.on_device:
+        return DEVICE_KERNEL if similarity.offset is None else "dual"
     if isinstance(similarity, Path):  # the exact solver takes no start: one that is given is honoured
         return "exact" if isinstance(start, str) else "pairwise"
     if isinstance(similarity, LowRank) and dual.applies(similarity, shift):
@@ -142,12 +151,31 @@ def solve_problem(
     trace: bool = False,
 ) -> DominantSet:
     """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
+    if problem.similarity.on_device:
+        options = {"algorithm": algorithm, "tol": tol, "max_iter": max_iter, "monitor": monitor}
+        return solve_many(problem, [starting_point(problem, start)], trace=trace, **options)[0]
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     return solve_from(
         problem, starting_point(problem, start), algorithm=algorithm, tol=tol, max_iter=max_iter,
         monitor=monitor, trace=trace,
     )  # fmt: skip
+
+
+def make_problem(similarity: Similarity, shift: float, degrees: Floats | None = None) -> Problem:
+    """The problem of a similarity, where its features are."""
+    if similarity.on_device:
+        from dominantsets.solvers.device import DeviceProblem  # imports torch
+
+        return DeviceProblem(similarity, shift, degrees)  # type: ignore[arg-type]
+    return Problem(similarity, shift, degrees)
+
+
+def solve_many(problem: Problem, starts: list[Point], **options: Any) -> list[DominantSet]:
+    """From many starts at once, on a device."""
+    from dominantsets.solvers.device import solve_starts  # imports torch
+
+    return solve_starts(problem, starts, **options)  # type: ignore[arg-type]
 
 
 def solve_from(

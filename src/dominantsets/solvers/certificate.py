@@ -45,16 +45,14 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
     scale = scale_of(f, problem.shift)
     if status in _CLAIMS:
         status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
-    # Stationary on both sides: a member that is on its way out has a payoff far below f.
-    residue = max(gap, f - float(inside.min()))
-    if strict is None and residue <= max(0.0, STATIONARY * scale):
-        if margin <= max(gap, 8 * EPS * max(abs(scale), abs(problem.shift))):
+    if strict is None and stationary(f, inside, outside, problem.shift):
+        if not undecided(f, inside, outside, problem.shift):
             strict = False
         elif face is not None:
             strict = face
         elif members.size <= STRICT_LIMIT:
             strict = _definite_face(problem, members)
-    center, radius = problem.similarity.ball(members, weights, f) or (None, None)
+    center, radius = problem.ball(x, f) or (None, None)
     return DominantSet(
         members=members,
         weights=weights,
@@ -70,6 +68,19 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
         center=center,
         radius=radius,
     )
+
+
+def stationary(f: float, inside: Floats, outside: float, shift: float) -> bool:
+    """Whether payoffs are level on both sides: a member that is on its way out has one far below f."""
+    gap = max(0.0, float(inside.max()) - f, outside - f)
+    return max(gap, f - float(inside.min())) <= max(0.0, STATIONARY * scale_of(f, shift))
+
+
+def undecided(f: float, inside: Floats, outside: float, shift: float) -> bool:
+    """Whether only the second-order test can tell if the maximum is strict."""
+    gap = max(0.0, float(inside.max()) - f, outside - f)
+    least = max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
+    return stationary(f, inside, outside, shift) and not f - outside <= least
 
 
 def _definite_face(problem: Problem, members: Ints) -> bool:

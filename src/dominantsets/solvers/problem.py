@@ -121,6 +121,10 @@ class Problem:
             self._columns = Columns(self.similarity, self._cache_bytes)
         return self._columns
 
+    def living(self) -> Ints:
+        """The objects that are alive, in increasing order."""
+        return np.flatnonzero(self.alive)
+
     def vertex(self) -> int:
         """The object with the largest degree, ties to the lowest number."""
         if not self.similarity.local:
@@ -164,6 +168,28 @@ class Problem:
         alive = self.alive[objects]
         r[~alive] = -np.inf
         return Payoffs(objects, r, f, 0.0 if self.n_alive > np.count_nonzero(alive) else -np.inf)
+
+    def ball(self, x: Point, f: float) -> tuple[Floats, float] | None:
+        """Center and radius of the objects that have a payoff above f, where they are a ball."""
+        return self.similarity.ball(x.support, x.weights, f)
+
+    def there(self, objects: Ints) -> NDArray[np.bool_]:
+        """Which of these objects are alive."""
+        return self.alive[objects]
+
+    def joiners(self, x: Point, level: float) -> Ints:
+        """Removed objects with a payoff above a level, in the component of x."""
+        similarity = self.similarity
+        if similarity.local:
+            objects, payoffs = similarity.nearby(*x)
+        else:
+            objects, payoffs = None, similarity.gradient(*x)
+        places = np.flatnonzero(payoffs > level)
+        above = places if objects is None else objects[places]
+        joiners: Ints = above[~self.there(above)]
+        if similarity.components is not None:
+            joiners = joiners[similarity.components[joiners] == similarity.components[x.support[0]]]
+        return joiners
 
     def every_payoff(self, x: Point) -> tuple[Floats, float]:
         """r of all objects by number, with -inf for removed ones, and f = x'r."""

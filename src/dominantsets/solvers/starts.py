@@ -63,7 +63,9 @@ def starting_point(problem: Problem, start: Any) -> Point:
     if isinstance(start, str) and start == "vertex":
         return Point(np.array([problem.vertex()]), np.ones(1))
     if isinstance(start, str):
-        return Point.of(problem.alive.astype(np.float64))
+        living = problem.living()
+        return Point(living, np.full(living.size, 1.0 / living.size))
     if isinstance(start, numbers.Integral):
         return Point(np.array([int(start)]), np.ones(1))
-    return Point.of(np.where(problem.alive, _weights(start, problem.n), 0.0))
+    weights, living = _weights(start, problem.n), problem.living()
+    return Point.of(np.bincount(living, weights[living], problem.n).astype(np.float64))

@@ -1,0 +1,432 @@
+"""One card: the tests, and how fast the batched dual is on it.
+
+Run ``python benchmarks/gpu.py [--parts tests,card,a,c,stream,b] [--scale 1.0] [--device cuda]`` on a machine
+with a card; it prints each figure as soon as it is there and writes results/gpu.json after each part.
+``--scale 0.005 --device cpu`` tries the script itself.
+
+card:    name, memory, copy bandwidth (bytes read and written), rates of the products that a pass makes, and
+         what it costs to start a kernel, to wait for a number, and to copy a few kilobytes either way.
+a:       10,000,000 × 128 float32 (100 planted clusters, 30 % noise), 64 starts, relative gap 1e-5.
+b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: multi-start passes until 95 % of the
+         planted clusters are found; recall and precision.
+c:       n = 1,000,000, d = 20, K = 5 peeled, against the CPU path on the same machine; with the operations
+         that torch is asked for (kernels, copies, allocations) and how often the host waits.
+stream:  a memmap that is streamed in blocks instead of kept on the card.
+
+A planted cluster is a unit Gaussian about a centre drawn from a unit Gaussian; noise is a Gaussian with the
+covariance of all the planted objects together. The shift is 0.05 · m · (peak - mean similarity), with m the
+expected size of a cluster: the automatic shift of five clusters, in proportion to their size. It knows
+nothing of the labels. A planted cluster counts as found where one returned cluster has at least half of its
+objects, and they are at least half of that cluster.
+
+Bound: the time in which the features could be read once a sweep (or product) at the measured copy bandwidth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _machine import machine, pin_threads
+
+pin_threads(os.cpu_count() or 1)
+
+import numpy as np  # noqa: E402 (after the threads are pinned)
+import torch  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
+from dominantsets import as_similarity, multistart, peel  # noqa: E402
+from dominantsets.solvers import batch, fused  # noqa: E402
+from dominantsets.solvers.batch import Clock  # noqa: E402
+from dominantsets.solvers.device import DeviceProblem, solve_starts  # noqa: E402
+from dominantsets.solvers.monitor import Monitor  # noqa: E402
+from dominantsets.solvers.problem import Point  # noqa: E402
+
+HERE = Path(__file__).parent
+PARTS = ("tests", "card", "a", "c", "stream", "b")
+SIZE_RULE = 0.05
+
+
+def wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def timed(device: torch.device, work: Callable[[], Any], rounds: int = 5) -> tuple[float, Any]:
+    """The median time of some rounds after one that does not count."""
+    result = work()
+    taken = []
+    for _ in range(rounds):
+        wait(device)
+        begin = time.perf_counter()
+        result = work()
+        wait(device)
+        taken.append(time.perf_counter() - begin)
+    return float(np.median(taken)), result
+
+
+def planted(
+    n: int, d: int, k: int, noise: float, dtype: torch.dtype, device: torch.device, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features made on the device, and the planted cluster of each object (-1: noise)."""
+    torch.manual_seed(seed)
+    centers = torch.randn(k, d, device=device)
+    y = torch.randint(k, (n,), device=device, dtype=torch.int32)
+    y[torch.rand(n, device=device) < noise] = -1
+    X = torch.empty(n, d, dtype=dtype, device=device)
+    height = 2**20
+    for begin in range(0, n, height):
+        mine = y[begin : begin + height].long()
+        block = torch.randn(len(mine), d, device=device)
+        inside = mine >= 0
+        block[inside] += centers[mine[inside]]
+        block[~inside] *= 2.0**0.5
+        X[begin : begin + height] = block.to(dtype)
+    return X, y
+
+
+def mean_similarity(S: Any) -> float:
+    return float(S.degrees_of().sum()) / (S.n * (S.n - 1.0))
+
+
+def size_shift(S: Any, m: float) -> float:
+    return SIZE_RULE * m * (S.peak - mean_similarity(S))
+
+
+def copy_seconds(n: int, device: torch.device) -> float:
+    a, b = torch.randn(n, device=device), torch.empty(n, device=device)
+    return timed(device, lambda: b.copy_(a), 10)[0]
+
+
+def card(args: argparse.Namespace, device: torch.device) -> dict[str, Any]:
+    out: dict[str, Any] = {"torch": torch.__version__}
+    n = int(2**30 * min(1.0, args.scale)) or 2**20
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        out |= {
+            "name": properties.name,
+            "memory_gib": round(properties.total_memory / 2**30, 1),
+            "multiprocessors": properties.multi_processor_count,
+        }
+    out["copy_tb_a_s"] = round(8 * n / copy_seconds(n, device) / 1e12, 3)
+    rows, s = max(64, int(2_000_000 * args.scale)), 64
+    X, W = torch.randn(rows, 128, device=device), torch.randn(s, 128, device=device)
+    for name in ("highest", "high"):
+        torch.set_float32_matmul_precision(name)
+        seconds, values = timed(device, lambda: W @ X.T)
+        out[f"product_float32_{name}_ms"] = round(1e3 * seconds, 3)
+    torch.set_float32_matmul_precision("highest")
+    seconds, above = timed(device, lambda: values > 25.0)
+    out["compare_ms"] = round(1e3 * seconds, 3)
+    seconds, _ = timed(device, lambda: torch.nonzero(above.view(-1)))
+    out["nonzero_ms"] = round(1e3 * seconds, 3)
+    out["nonzero_share"] = float(above.float().mean())
+    seconds, _ = timed(device, lambda: W.double() @ X.double().T, 3)
+    out["product_float64_ms"] = round(1e3 * seconds, 3)
+    out["product_bound_ms"] = round(1e3 * X.numel() * 4 / (out["copy_tb_a_s"] * 1e12), 3)
+    J = torch.randn(s, 128, 128, device=device, dtype=torch.float64) * 0.01
+    J = J @ J.transpose(1, 2) + 2.0 * torch.eye(128, device=device, dtype=torch.float64)
+    seconds, _ = timed(device, lambda: torch.linalg.cholesky_ex(J))
+    out["cholesky_64_ms"] = round(1e3 * seconds, 3)
+    small, here = torch.zeros(64, device=device), torch.zeros(4096)
+    kernels = timed(device, lambda: [small.add_(1.0) for _ in range(1_000)])[0]
+    waits = timed(device, lambda: [small[0].item() for _ in range(100)])[0]
+    sends = timed(device, lambda: [here.to(device, copy=True) for _ in range(100)])[0]
+    out["start_of_a_kernel_us"] = round(1e3 * kernels, 2)
+    out["wait_for_a_number_us"] = round(1e4 * waits, 2)
+    out["small_copy_us"] = round(1e4 * sends, 2)
+    return out
+
+
+VIEWS = ("view", "expand", "slice", "select", "t", "transpose", "detach", "unsqueeze", "alias", "unbind")
+WAITS = ("_local_scalar_dense", "nonzero", "equal")
+
+
+class Asked(TorchDispatchMode):
+    """Counts what torch is asked for, but for views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = self.waits = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = str(function.overloadpacket).removeprefix("aten.")
+        self.operations += name not in VIEWS
+        to_host = name == "_to_copy" and str((kwargs or {}).get("device")) == "cpu"
+        self.waits += name in WAITS or to_host
+        return function(*args, **(kwargs or {}))
+
+
+def breakdown(clock: Any) -> dict[str, Any]:
+    return {
+        "seconds": {
+            name: round(value, 4) for name, value in sorted(clock.seconds.items(), key=lambda item: -item[1])
+        },
+        "counts": dict(clock.counts),
+    }
+
+
+def part_a(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d, k = max(5_000, int(10_000_000 * args.scale)), 128, 100
+    X, _ = planted(n, d, k, 0.3, torch.float32, device)
+    begin = time.perf_counter()
+    S = as_similarity(X, "sqeuclidean")
+    wait(device)
+    made_s = time.perf_counter() - begin
+    shift = size_shift(S, 0.7 * n / k)
+    starts = np.random.default_rng(0).choice(n, args.starts, replace=False)
+    points = [Point(np.array([i]), np.ones(1)) for i in starts]
+    problem = DeviceProblem(S, shift)
+    options: dict[str, Any] = {"algorithm": "dual", "tol": 1e-5, "max_iter": 1_000}
+
+    def work() -> list[Any]:
+        return solve_starts(problem, points, monitor=Monitor(), **options)
+
+    forms = {}
+    for batch.FUSED in (False, True):
+        forms["fused" if batch.FUSED else "plain"] = timed(device, work, 3)
+        print("a", {name: round(pair[0], 4) for name, pair in forms.items()}, flush=True)
+    batch.FUSED = forms["fused"][0] <= forms["plain"][0]  # the later parts take the faster one
+    seconds, found = forms["fused" if batch.FUSED else "plain"]
+    apart = max(
+        abs(a.value - b.value) / b.value for a, b in zip(forms["fused"][1], forms["plain"][1], strict=True)
+    )
+    breakdowns = {}
+    chosen = batch.FUSED
+    for batch.FUSED in (not chosen, chosen):
+        problem.clock = Clock(device, wanted=True)
+        work()
+        breakdowns["fused" if batch.FUSED else "plain"] = breakdown(problem.clock)
+    bound = problem.clock.counts["sweeps"] * X.numel() * 4 / bandwidth
+    return {
+        "n": n,
+        "starts": len(points),
+        "shift": round(shift, 1),
+        "similarity_s": round(made_s, 4),
+        "seconds": round(seconds, 4),
+        "plain_s": round(forms["plain"][0], 4),
+        "fused_s": round(forms["fused"][0], 4),
+        "fused_used": not fused._broken and fused.usable(device),
+        "largest_difference_of_values": f"{apart:.1e}",
+        "sweeps": problem.clock.counts["sweeps"],
+        "bound_s": round(bound, 4),
+        "share_of_bandwidth": round(bound / seconds, 3),
+        "passes": sorted(c.n_iter for c in found),
+        "largest_relative_gap": f"{max(c.relative_gap for c in found):.1e}",
+        "converged": sum(c.status.value == "converged" for c in found),
+        "strict": sum(c.strict is True for c in found),
+        "supports": [int(np.quantile([len(c) for c in found], q)) for q in (0, 0.5, 1)],
+        "breakdown": breakdowns,
+        "memory_gb": memory(device),
+    }
+
+
+def memory(device: torch.device) -> float | None:
+    if device.type != "cuda":
+        return None
+    peak = torch.cuda.max_memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    return round(peak / 1e9, 2)
+
+
+def part_b(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d = max(20_000, int(50_000_000 * args.scale)), 128
+    k = max(10, int(1_000 * min(1.0, 20 * args.scale)))
+    begin = time.perf_counter()
+    X, y = planted(n, d, k, 0.3, torch.float16, device)
+    wait(device)
+    made_s = time.perf_counter() - begin
+    truth = y.cpu().numpy()
+    sizes = np.bincount(truth[truth >= 0], minlength=k)
+    begin = time.perf_counter()
+    S = as_similarity(X, "sqeuclidean")
+    m = 0.7 * n / k
+    shift = size_shift(S, m)
+    run = multistart(
+        S, n_starts=args.b_starts or k, shift=shift, tol=1e-5, random_state=0, max_time=args.b_seconds,
+        min_cluster_size=max(2, int(0.1 * m)),
+    )  # fmt: skip
+    problem = run._problem
+    problem.clock.wanted = True
+    found_of = np.zeros(k, dtype=bool)
+    good = returned = inside = right = 0
+    gaps, passes, seconds = [], [], 0.0
+    for found in run:
+        for cluster in found.clusters:
+            mine = truth[cluster.members]
+            counts = np.bincount(mine[mine >= 0], minlength=k)
+            best = int(counts.argmax())
+            match = counts[best] >= 0.5 * sizes[best] and counts[best] >= 0.5 * len(cluster)
+            found_of[best] |= match
+            good += int(match)
+            returned += 1
+            inside += len(cluster)
+            right += int(counts[best])
+            gaps.append(cluster.relative_gap)
+        seconds = time.perf_counter() - begin
+        passes.append(
+            {
+                "seconds": round(seconds, 2),
+                "accepted": len(found.clusters),
+                "recall": float(found_of.mean()),
+            }
+        )
+        problem.clock.add("accepted, removed, compared with the planted ones")
+        print("b", passes[-1], breakdown(problem.clock), flush=True)
+        if found_of.mean() >= 0.95:
+            break
+    bound = problem.clock.counts["sweeps"] * X.numel() * 2 / bandwidth
+    return {
+        "n": n,
+        "planted": k,
+        "shift": round(shift, 1),
+        "generated_s": round(made_s, 2),
+        "seconds": round(seconds, 2),
+        "recall": round(float(found_of.mean()), 4),
+        "precision": round(good / max(1, returned), 4),
+        "returned": returned,
+        "purity_of_members": round(right / max(1, inside), 4),
+        "share_of_planted_objects": round(right / max(1, int(sizes.sum())), 4),
+        "largest_relative_gap": f"{max(gaps, default=0.0):.1e}",
+        "end": run.end.value if run.end else None,
+        "bound_s": round(bound, 3),
+        "share_of_bandwidth": round(bound / seconds, 4) if seconds else None,
+        "passes": passes,
+        "breakdown": breakdown(problem.clock),
+        "memory_gb": memory(device),
+    }
+
+
+def part_c(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d = max(5_000, int(1_000_000 * args.scale)), 20
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(5, d))[rng.integers(5, size=n)] + 0.5 * rng.normal(size=(n, d))).astype(np.float32)
+    tensor = torch.from_numpy(X).to(device)
+    rows: dict[str, Any] = {"n": n, "d": d}
+    for kind, shift in (("cosine", 0.01 * n), ("sqeuclidean", None)):
+
+        def run(data: Any, kind: str = kind, shift: float | None = shift) -> Any:
+            S = as_similarity(data, kind)
+            peeling = peel(S, 5, shift=0.005 * n * S.offset if shift is None else shift)
+            return list(peeling), peeling.labels
+
+        gpu_s, (ours, labels) = timed(device, lambda run=run: run(tensor), 3)
+        cpu_s, (theirs, cpu_labels) = timed(torch.device("cpu"), lambda run=run: run(X), 3)
+        S = as_similarity(tensor, kind)
+        peeling = peel(S, 5, shift=0.005 * n * S.offset if shift is None else shift)
+        peeling._problem.clock.wanted = True
+        list(peeling)
+        with Asked() as asked:
+            run(tensor)
+        passes = sum(c.n_iter for c in ours)
+        bound = passes * X.nbytes / bandwidth
+        rows[kind] = {
+            "device_s": round(gpu_s, 4),
+            "cpu_s": round(cpu_s, 4),
+            "ratio": round(cpu_s / gpu_s, 2),
+            "bound_s": round(bound, 5),
+            "share_of_bandwidth": round(bound / gpu_s, 4),
+            "operations": asked.operations,
+            "waits": asked.waits,
+            "us_an_operation": round(1e6 * gpu_s / asked.operations, 1),
+            "cpu_threads": os.cpu_count(),
+            "passes": [c.n_iter for c in ours],
+            "cpu_passes": [c.n_iter for c in theirs],
+            "supports": [len(c) for c in ours],
+            "same_labels": float((labels == cpu_labels).mean()),
+            "largest_relative_gap": f"{max(c.relative_gap for c in ours):.1e}",
+            "breakdown": breakdown(peeling._problem.clock),
+        }
+        print("c", kind, rows[kind], flush=True)
+    return rows
+
+
+def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d = max(5_000, int(4_000_000 * args.scale)), 128
+    X, _ = planted(n, d, 50, 0.3, torch.float16, device)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.dat"
+        file = np.memmap(path, dtype=np.float16, mode="w+", shape=(n, d))
+        file[:] = X.cpu().numpy()
+        file.flush()
+        data = np.memmap(path, dtype=np.float16, mode="r", shape=(n, d))
+        from dominantsets.similarity import tensors
+
+        tensors.RESIDENT_SHARE = 0.0  # as if the card were full
+        rows = {}
+        for name, source in (("resident", X), ("streamed", data)):
+            S = as_similarity(source, "sqeuclidean", device=None if name == "resident" else device)
+            problem = DeviceProblem(S, size_shift(S, 0.7 * n / 50))
+            points = [Point(np.array([i]), np.ones(1)) for i in np.random.default_rng(0).choice(n, 16)]
+            wait(device)
+            begin = time.perf_counter()
+            found = solve_starts(problem, points, algorithm="dual", tol=1e-5, max_iter=100, monitor=Monitor())
+            wait(device)
+            rows[name] = {
+                "seconds": round(time.perf_counter() - begin, 3),
+                "sweeps": problem.clock.counts["sweeps"],
+                "values": [round(c.value, 3) for c in found][:4],
+            }
+    rows["gigabytes"] = round(X.numel() * 2 / 1e9, 2)
+    return rows
+
+
+def part_tests() -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--maxfail=15", "--tb=short", "tests/test_gpu.py"],
+        cwd=HERE.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    tail = done.stdout.strip().splitlines()
+    if done.returncode:
+        print(done.stdout[-9000:], done.stderr[-2000:], flush=True)
+    return {"exit": done.returncode, "summary": tail[-1] if tail else done.stderr[-200:]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--starts", type=int, default=64)
+    parser.add_argument("--b-starts", type=int, default=None, help="starts a pass of b; as many as planted")
+    parser.add_argument("--b-seconds", type=float, default=240.0, help="limit of b")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "gpu.json")
+    args = parser.parse_args()
+    device = torch.device(args.device)
+    result: dict[str, Any] = {"machine": machine(), "scale": args.scale}
+    bandwidth = 4.0e12
+    for name in args.parts.split(","):
+        begin = time.perf_counter()
+        try:
+            if name == "tests":
+                row: Any = part_tests()
+            elif name == "card":
+                row = card(args, device)
+                bandwidth = row["copy_tb_a_s"] * 1e12
+            else:
+                work = {"a": part_a, "b": part_b, "c": part_c, "stream": part_stream}[name]
+                row = work(args, device, bandwidth)
+        except Exception as error:  # the other parts still run
+            traceback.print_exc()
+            row = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+        row["part_s"] = round(time.perf_counter() - begin, 1)
+        result[name] = row
+        print(name, json.dumps(row), flush=True)
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Triton kernels; see fused.py, which alone imports this."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def collect(
+    X, weights, cut, bias, scale, center, keys, counter, n, s, d, room, chunks,
+    HAS_SCALE: tl.constexpr, HAS_CENTER: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Append start · 2³² + object where a value exceeds the start's cut."""
+    program = tl.program_id(0)
+    chunk = program % chunks  # neighbours share their rows
+    tile = program // chunks
+    rows = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    columns = chunk * COLUMNS + tl.arange(0, COLUMNS)
+    row_ok, column_ok = rows < n, columns < s
+    values = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    for begin in range(0, d, DEPTH):
+        depth = begin + tl.arange(0, DEPTH)
+        depth_ok = depth < d
+        x = tl.load(
+            X + rows[:, None] * d + depth[None, :], mask=row_ok[:, None] & depth_ok[None, :], other=0.0
+        ).to(tl.float32)
+        if HAS_CENTER:
+            x = x - tl.load(center + depth, mask=depth_ok, other=0.0)[None, :]
+        w = tl.load(
+            weights + columns[None, :] * d + depth[:, None],
+            mask=column_ok[None, :] & depth_ok[:, None],
+            other=0.0,
+        )
+        values = tl.dot(x, w, values, input_precision="tf32")
+    if HAS_SCALE:
+        values = values * tl.load(scale + rows, mask=row_ok, other=0.0)[:, None]
+    values = values + tl.load(bias + rows, mask=row_ok, other=-float("inf"))[:, None]
+    level = tl.load(cut + columns, mask=column_ok, other=float("inf"))
+    hit = (values > level[None, :]).to(tl.int32)
+    in_row = tl.sum(hit, 1)
+    total = tl.sum(in_row, 0)
+    if total > 0:
+        base = tl.atomic_add(counter, total.to(tl.int64))
+        before = tl.cumsum(in_row, 0) - in_row
+        place = base + before[:, None] + tl.cumsum(hit, 1) - hit
+        key = columns[None, :].to(tl.int64) * 4294967296 + rows[:, None]
+        tl.store(keys + place, key, mask=(hit > 0) & (place < room))
+
+
+@triton.jit
+def evaluate(
+    X, objects, owner, W, center, out, squares, d, width, ROWS: tl.constexpr, DEPTH: tl.constexpr
+):  # fmt: skip
+    """Products and squared lengths of chosen rows, in float64."""
+    program = tl.program_id(0)
+    parts = tl.cdiv(width, ROWS)
+    tile = program // parts
+    columns = (program % parts) * ROWS + tl.arange(0, ROWS)
+    ok = columns < width
+    at = tile.to(tl.int64) * width + columns
+    rows = tl.load(objects + at, mask=ok, other=0)
+    start = tl.load(owner + tile)
+    total = tl.zeros((ROWS,), dtype=tl.float64)
+    square = tl.zeros((ROWS,), dtype=tl.float64)
+    for begin in range(0, d, DEPTH):
+        depth = begin + tl.arange(0, DEPTH)
+        depth_ok = depth < d
+        x = tl.load(X + rows[:, None] * d + depth[None, :], mask=ok[:, None] & depth_ok[None, :], other=0.0)
+        mean = tl.load(center + depth, mask=depth_ok, other=0.0)
+        w = tl.load(W + start * d + depth, mask=depth_ok, other=0.0)
+        away = x.to(tl.float64) - mean[None, :]
+        total += tl.sum(away * w[None, :], 1)
+        square += tl.sum(away * away, 1)
+    tl.store(out + at, total, mask=ok)
+    tl.store(squares + at, square, mask=ok)
+
+
+@triton.jit
+def formula(products, squares, at, ok, root, offset, shift, KIND: tl.constexpr):
+    """Values u·w + b of candidates, 1/kappa and b: as ``TensorLowRank.from_products``."""
+    product = tl.load(products + at, mask=ok, other=0.0)
+    square = tl.load(squares + at, mask=ok, other=1.0)
+    if KIND == 0:  # sqeuclidean
+        value = product * root - square
+        inverse = tl.zeros_like(square) + 1.0 / (offset + shift)
+        bias = -square
+    elif KIND == 1:  # cosine
+        there = square > 0.0
+        value = tl.where(there, product / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
+        inverse = 1.0 / (tl.where(there, 2.0, 1.0) + shift)
+        bias = tl.zeros_like(square)
+    else:
+        value = product
+        inverse = 1.0 / (square + offset + shift)
+        bias = tl.zeros_like(square)
+    return value, inverse, bias
+
+
+@triton.jit
+def narrow(
+    products, squares, layout, numbers, table, weights, inside, s, width,
+    KIND: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Of one start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
+    start = tl.program_id(0)
+    first = tl.load(layout + start)
+    count = tl.load(layout + s + start).to(tl.int32)
+    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
+    lanes = tl.arange(0, BLOCK)
+    nothing = tl.zeros((BLOCK,), dtype=tl.float64)
+    peaks = nothing - float("inf")
+    for begin in range(0, count, BLOCK):
+        ok = begin + lanes < count
+        value, inverse, bias = formula(
+            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+        )
+        peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
+    top = tl.max(peaks, 0)
+    tau = tl.full([], -float("inf"), tl.float64)
+    bound = tl.full([], -float("inf"), tl.float64)
+    mass = tl.full([], 0.0, tl.float64)
+    members = count + 1  # no set yet
+    going = members > count
+    while going:
+        masses, totals = nothing, nothing
+        here = tl.zeros((BLOCK,), dtype=tl.int32)
+        for begin in range(0, count, BLOCK):
+            ok = begin + lanes < count
+            value, inverse, bias = formula(
+                products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+            )
+            below = value - top
+            member = ok & (below > tau)
+            masses += tl.where(member, inverse, 0.0)
+            totals += tl.where(member, inverse * below, 0.0)
+            here += member.to(tl.int32)
+        number = tl.sum(here, 0)
+        going = number != members
+        mass = tl.sum(masses, 0)
+        level = (tl.sum(totals, 0) - 1.0) / mass
+        bound = tl.where(members > count, level, bound)
+        tau = tl.maximum(tau, level)  # never falls, so that the sets are nested and this ends
+        members = number
+    sums = nothing
+    for begin in range(0, count, BLOCK):
+        ok = begin + lanes < count
+        value, inverse, bias = formula(
+            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+        )
+        sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
+    total = tl.sum(sums, 0)
+    spent = nothing
+    padded = tl.cdiv(count, width) * width
+    for begin in range(0, padded, BLOCK):
+        at = first + begin + lanes
+        ok = begin + lanes < count
+        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, KIND)
+        inner = tl.where(ok, tl.maximum(value - top - tau, 0.0), 0.0) / total
+        weight = inverse * inner
+        spent += weight * (inner - 2.0 * bias)
+        tl.store(weights + at, weight, mask=begin + lanes < padded)
+        tl.store(inside + at, tl.where(inner > 0.0, inverse, 0.0), mask=begin + lanes < padded)
+    tl.store(table + start, tau + top)
+    tl.store(table + s + start, bound + top)
+    tl.store(table + 2 * s + start, mass)
+    tl.store(table + 3 * s + start, tl.sum(spent, 0))
+    tl.store(table + 4 * s + start, members.to(tl.float64))

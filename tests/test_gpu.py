@@ -1,0 +1,699 @@
+"""Torch tensors and devices: the same clusters as from NumPy arrays. On CPU tensors, and on a card if any."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from conftest import features, formula
+from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
+from dominantsets.coherence import judge
+from dominantsets.partition import far_objects
+from dominantsets.refinement import refine
+from dominantsets.solvers import Problem
+from dominantsets.solvers.dual import Dual
+from dominantsets.solvers.problem import Point
+
+torch = pytest.importorskip("torch")
+
+from dominantsets import device_sampling  # noqa: E402 (they need torch)
+from dominantsets.similarity import tensor_low_rank, tensors  # noqa: E402
+from dominantsets.similarity.tensors import Features, Streamed  # noqa: E402
+from dominantsets.similarity.tiles import Tiles  # noqa: E402
+from dominantsets.solvers import batch, climbs, kernel_batch  # noqa: E402
+from dominantsets.solvers.batch import Batch  # noqa: E402
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+LOW_RANK = ("sqeuclidean", "cosine", "linear")
+TYPES = ("float64", "float32", "float16", "bfloat16")
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+def stored(X, dtype, device):
+    """A tensor, and what it really holds, in float64."""
+    tensor = torch.tensor(X).to(getattr(torch, dtype)).to(device)
+    return tensor, tensor.double().cpu().numpy()
+
+
+# similarities -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*LOW_RANK, "rbf", "laplacian"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
+    tensor, X = stored(np.abs(features()), dtype, device)
+    params = {"gamma": 0.1} if kind in ("rbf", "laplacian") else {}
+    S, A = as_similarity(tensor, kind, **params), formula(kind, X)
+    close = {"rtol": 0, "atol": 1e-12 * A.max()}
+    np.testing.assert_allclose(S.toarray(), A, **close)
+    rng = np.random.default_rng(0)
+    support, weights = np.array([3, 11, 40]), np.array([0.2, 0.5, 0.3])
+    np.testing.assert_allclose(S.gradient(support, weights), A[:, support] @ weights, **close)
+    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(S.column(7), A[:, 7], **close)
+    alive = rng.random(60) < 0.6
+    kept = S.degrees_of(torch.tensor(alive, device=device))
+    np.testing.assert_allclose(kept.cpu().numpy()[alive], A[:, alive].sum(axis=1)[alive], rtol=1e-12)
+    new = X[:5] + 0.25
+    plain = as_similarity(X, kind, **params)
+    for rows in (new, torch.tensor(new, device=device)):
+        np.testing.assert_allclose(S.cross(rows, support), plain.cross(new, support), **close)
+        np.testing.assert_allclose(
+            S.payoff(rows, support, weights), plain.payoff(new, support, weights), **close
+        )
+
+
+@pytest.mark.parametrize("kind", ["rbf", "laplacian"])
+def test_the_automatic_gamma_is_that_of_the_cpu(kind, device):
+    X = features(1_500, 3)
+    assert as_similarity(torch.tensor(X, device=device), kind).gamma == pytest.approx(
+        as_similarity(X, kind).gamma, rel=1e-12
+    )
+
+
+def test_offsets(device):
+    X = features(50, 3)
+    tensor = torch.tensor(X, device=device)
+    for offset in ("bound", "exact", 1e3):
+        ours, theirs = (as_similarity(x, "sqeuclidean", offset=offset).offset for x in (tensor, X))
+        assert ours == pytest.approx(theirs, rel=1e-12)
+    assert as_similarity(tensor - 5, "linear", offset="bound").offset == pytest.approx(
+        as_similarity(X - 5, "linear", offset="bound").offset, rel=1e-12
+    )
+    for kind, offset in (("sqeuclidean", 1.0), ("linear", None), ("sqeuclidean", "most")):
+        messages = []
+        for x in (tensor - 5, X - 5):
+            with pytest.raises(ValueError, match=r"negative|not known") as caught:
+                as_similarity(x, kind, **({} if offset is None else {"offset": offset}))
+            messages.append(str(caught.value)[:12])
+        assert messages[0][:4] == messages[1][:4]
+
+
+# the pass ----------------------------------------------------------------------------------------------
+
+
+@given(
+    st.sampled_from(LOW_RANK),
+    st.sampled_from(["float64", "float32", "float16"]),
+    st.integers(5, 60),
+    st.integers(1, 6),
+    st.integers(0, 10_000),
+    st.floats(0.0, 20.0),
+    st.booleans(),
+)
+def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks):
+    """x(w), tau, f, the derivative of tau and J of each start are those of the compiled single pass."""
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(n, d)) + 3.0 if kind != "linear" else rng.random((n, d))
+    tensor, X = stored(data, dtype, "cpu")
+    S = as_similarity(X, kind)
+    problem = Problem(S, (0.1 + times) * S.peak)
+    gone = np.flatnonzero(rng.random(n) < 0.3)
+    problem.remove(gone[: n - 2])
+    dual = Dual(problem)
+    alive = np.flatnonzero(problem.alive)
+    W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
+    with pytest.MonkeyPatch.context() as patch:
+        if blocks:
+            patch.setitem(batch.BLOCK_VALUES, "cpu", 12)
+            patch.setitem(batch.CANDIDATES, "cpu", 7)
+            patch.setitem(batch.PART_NUMBERS, "cpu", 1)
+        together = Batch(
+            as_similarity(tensor, kind), problem.shift, torch.tensor(problem.alive), problem.n_alive
+        )
+        first = together.at(torch.tensor(W))
+        again = together.at(torch.tensor(W) * 0.9, first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1))
+    for trial, points in ((first, W), (again, 0.9 * W)):
+        weights = torch.zeros(3, n, dtype=torch.float64)
+        owner = trial.tiles.owner[:, None].expand_as(trial.tiles.valid)
+        here = trial.tiles.valid
+        weights[owner[here], trial.tiles.objects[here]] += trial.weights[here]
+        for k, w in enumerate(points):
+            alone = Dual(problem).at(w)
+            expected = np.zeros(n)
+            expected[alone.members] = alone.weights
+            np.testing.assert_allclose(weights[k].numpy(), expected, atol=1e-9)
+            assert float(trial.tau[k]) == pytest.approx(alone.tau, rel=1e-9, abs=1e-9 * S.peak)
+            assert float(trial.f[k]) == pytest.approx(alone.f, rel=1e-9, abs=1e-9 * S.peak)
+            np.testing.assert_allclose(trial.image[k].numpy(), alone.image, atol=1e-8 * (1 + S.peak))
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+def test_the_bound_of_tau_and_its_jacobian(kind):
+    """J is the derivative of U'x(w) and the mean row that of tau, by finite differences."""
+    X = np.abs(features(200, 3))
+    S = as_similarity(torch.tensor(X), kind)
+    together = Batch(S, 5.0 * S.peak, torch.ones(200, dtype=torch.bool), 200)
+    W = S.chosen(torch.tensor([0, 50])).u
+    here = together.at(W)
+    h = 1e-6
+    for axis in range(3):
+        moved = W.clone()
+        moved[:, axis] += h
+        there = together.at(moved)
+        slope = (there.image - here.image) / h
+        np.testing.assert_allclose(slope, here.jacobian[:, :, axis], rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose((there.tau - here.tau) / h, here.mean[:, axis], rtol=1e-4, atol=1e-5)
+        bound = here.tau + (here.mean * (moved - W)).sum(1)
+        assert (bound <= there.tau + 1e-9).all()
+
+
+def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
+    X = features(20_000, 8)
+    S = as_similarity(torch.tensor(X, dtype=torch.float32), "sqeuclidean")
+    together = Batch(S, 0.01 * S.n * S.peak / 4, torch.ones(S.n, dtype=torch.bool), S.n)
+    W = S.chosen(torch.arange(0, 20_000, 1_000)).u
+    trial = together.at(W)
+    assert together.clock.counts["sweeps"] <= 2
+    before = together.clock.counts["sweeps"]
+    together.at(trial.image, trial.tau + ((trial.image - W) * trial.mean).sum(1))
+    assert together.clock.counts["sweeps"] == before + 1
+
+
+FUSED = """
+import numpy as np, torch
+from dominantsets import as_similarity
+from dominantsets.solvers import batch, fused
+device = "cuda" if torch.cuda.is_available() else "cpu"
+if device == "cpu":
+    fused.usable = lambda device: True
+rng = np.random.default_rng(0)
+for kind in ("sqeuclidean", "cosine", "linear"):
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for far in (0.0, 1e3):
+            X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
+            S = as_similarity(X, kind)
+            alive = torch.tensor(rng.random(700) < 0.8, device=device)
+            W = S.chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            trials, found = [], []
+            for batch.FUSED in (True, False):
+                together = batch.Batch(S, 3 * S.peak, alive, int(alive.sum()))
+                assert together.fused is batch.FUSED
+                trials.append(together.at(W))
+                found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
+                assert together.above(W, trials[0].tau - 1e9, 10) is None
+            assert not fused._broken
+            for name in ("tau", "f", "image", "mean"):
+                torch.testing.assert_close(*(getattr(t, name) for t in trials), rtol=1e-10, atol=1e-8)
+            members = trials[1].tiles.valid & (trials[1].weights > 0)
+            owner = trials[1].tiles.owner[:, None].expand_as(members)[members]
+            support = set(zip(trials[1].tiles.objects[members].tolist(), owner.tolist()))
+            assert all(support <= them for them in found)
+"""
+
+
+def test_fused_kernels_agree_with_the_plain_form():
+    """On a card; without one in Triton's interpreter, which knows NumPy up to 2.3."""
+    pytest.importorskip("triton")
+    if not torch.cuda.is_available() and np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        pytest.skip("Triton's interpreter does not run with this NumPy")
+    interpreted = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FUSED], env=os.environ | interpreted, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("on_host", [0, 2**15])
+def test_newton_steps_are_those_of_one_start(on_host, monkeypatch):
+    from dominantsets import _rows
+
+    monkeypatch.setattr(climbs, "ON_HOST", on_host)
+    rng = np.random.default_rng(0)
+    J, g, radius = np.empty((30, 5, 5)), rng.normal(size=(30, 5)), 10.0 ** rng.uniform(-2, 2, size=30)
+    for k in range(30):
+        Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+        J[k] = Q @ np.diag(rng.uniform(0, 0.99 if k % 2 else 3.0, size=5)) @ Q.T
+    steps = climbs.newton_steps(torch.tensor(J), g, radius)
+    for k in range(30):
+        alone, _ = _rows.newton(J[k], g[k], radius[k])
+        np.testing.assert_allclose(steps[k], alone, rtol=2e-2, atol=1e-9)
+        assert np.linalg.norm(steps[k]) <= radius[k] * (1 + 1e-9)
+
+
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=8), st.integers(0, 100))
+def test_tiles_hold_what_was_put_in(counts, seed):
+    rng = np.random.default_rng(seed)
+    counts = np.array(counts)
+    if not counts.any():
+        counts[0] = 1
+    objects = rng.integers(1_000, size=counts.sum())
+    tiles = Tiles(torch.tensor(objects), counts)
+    np.testing.assert_array_equal(tiles.objects[tiles.valid].numpy(), objects)
+    ends = np.cumsum(counts)
+    sums = [objects[a:b].sum() for a, b in zip(ends - counts, ends, strict=True)]
+    values = (tiles.objects * tiles.valid).double()
+    np.testing.assert_allclose(tiles.total(values).numpy(), sums)
+    by_parts = np.zeros(len(counts))
+    for part, starts, add in tiles.parts(2):
+        by_parts[starts] += add(values[part].sum(1, keepdim=True))[:, 0].numpy()
+    np.testing.assert_allclose(by_parts, sums)
+    even = (tiles.objects % 2 == 0) & tiles.valid
+    chosen, left = tiles.chosen(even)
+    np.testing.assert_array_equal(chosen.numpy(), objects[objects % 2 == 0])
+    assert left.sum() == (objects % 2 == 0).sum()
+
+
+# clusters ----------------------------------------------------------------------------------------------
+
+
+def assert_same(ours, theirs, atol=1e-9):
+    """Both are certified; where the supports agree the weights do."""
+    assert ours.status is theirs.status is Status.CONVERGED
+    assert ours.value == pytest.approx(theirs.value, rel=1e-9)
+    assert ours.strict == theirs.strict
+    np.testing.assert_array_equal(ours.members, theirs.members)
+    np.testing.assert_allclose(ours.weights, theirs.weights, atol=atol)
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("times", [1.0, 20.0])
+def test_clusters_are_those_of_the_numpy_path(kind, dtype, times, device):
+    tensor, X = stored(np.abs(features(700, 5)), dtype, device)
+    S = as_similarity(X, kind)
+    for i in (3, 99, 500):
+        ours = solve(as_similarity(tensor, kind), start=i, shift=times * S.peak)
+        theirs = solve(S, start=i, shift=times * S.peak)
+        assert_same(ours, theirs)
+        assert ours.margin == pytest.approx(theirs.margin, rel=1e-6, abs=1e-9 * S.peak)
+        if kind == "sqeuclidean":
+            np.testing.assert_allclose(ours.center, theirs.center, rtol=1e-8)
+            assert ours.radius == pytest.approx(theirs.radius, rel=1e-7)
+        # the certificate, from scratch
+        A = formula(kind, X)
+        x = np.zeros(700)
+        x[ours.members] = ours.weights
+        r = A @ x - times * S.peak * x
+        f = x @ r
+        assert ours.threshold == pytest.approx(f, rel=1e-12, abs=1e-11 * S.peak)
+        assert ours.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-11 * (1 + times) * S.peak)
+        outside = np.delete(r, ours.members)
+        assert ours.margin == pytest.approx(f - outside.max(), abs=1e-11 * (1 + times) * S.peak)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+def test_clusters_of_many_features(kind, device):
+    """More features than members: J is singular there, and found in low precision."""
+    X = np.random.default_rng(0).normal(size=(400, 90)) + np.repeat(np.eye(4, 90) * 8, 100, axis=0)
+    for dtype in ("float64", "float32"):
+        tensor, exactly = stored(X, dtype, device)
+        S = as_similarity(exactly, kind)
+        for i in (0, 150):
+            shift = 10 * S.peak
+            assert_same(
+                solve(as_similarity(tensor, kind), start=i, shift=shift), solve(S, start=i, shift=shift)
+            )
+
+
+def test_features_far_from_the_origin(device):
+    X = features(500, 4) + 1e4
+    tensor, exactly = stored(X, "float32", device)
+    S = as_similarity(tensor, "sqeuclidean")
+    assert S.centred_first
+    shift = 5.0 * S.offset
+    assert_same(solve(S, shift=shift), solve(as_similarity(exactly, "sqeuclidean"), shift=shift), 1e-7)
+
+
+@pytest.mark.parametrize("kind", ["rbf", "laplacian"])
+@pytest.mark.parametrize("shift", [0.0, 2.0, 30.0])
+def test_kernels_by_safe_steps(kind, shift, device):
+    X = features(600, 3)
+    S, theirs = as_similarity(torch.tensor(X, device=device), kind), as_similarity(X, kind)
+    A = formula_of(theirs)
+    for i in (1, 77):
+        ours = solve(S, start=i, shift=shift)
+        assert ours.status is Status.CONVERGED
+        assert ours.algorithm == "working-set"
+        x = np.zeros(600)
+        x[ours.members] = ours.weights
+        r = A @ x - shift * x
+        assert r.max() - x @ r <= 1e-9 * max(x @ r, x @ r + shift)
+        assert ours.gap == pytest.approx(max(0.0, r.max() - x @ r), abs=1e-12 * (1 + shift))
+        polished = solve(theirs, start=x, shift=shift, algorithm="pairwise")
+        assert ours.value == pytest.approx(polished.value, rel=1e-8)
+
+
+def formula_of(similarity):
+    return similarity.toarray()
+
+
+def test_a_kernel_with_a_large_cluster_is_refused_by_a_sentence(monkeypatch):
+    monkeypatch.setattr(kernel_batch, "LARGEST_SUPPORT", 40)
+    with pytest.raises(ValueError, match="more than 40 members"):
+        solve(as_similarity(torch.tensor(features(300, 2)), "rbf"), shift=200.0)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+def test_peeling_is_that_of_the_numpy_path(kind, device):
+    X, _ = make_blobs(900, centers=5, n_features=6, cluster_std=0.7, random_state=4)
+    S = as_similarity(X, kind)
+    shift = 0.02 * 900 * S.peak / 4
+    ours, theirs = (
+        peel(as_similarity(torch.tensor(X, device=device), kind), 4, shift=shift),
+        peel(S, 4, shift=shift),
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        assert_same(one, other)
+    np.testing.assert_array_equal(ours.labels, theirs.labels)
+    assert ours.end is theirs.end
+    assert ours.coherence == pytest.approx(theirs.coherence)
+
+
+@pytest.mark.parametrize("kind", [*LOW_RANK, "rbf"])
+@pytest.mark.parametrize("how", ["uniform", "dpp"])
+def test_multi_start_on_a_device(kind, how, device):
+    X, _ = make_blobs(500, centers=6, n_features=3, cluster_std=0.5, random_state=2)
+    X = np.abs(X)
+    tensor = torch.tensor(X, device=device)
+    S = as_similarity(tensor, kind)
+    shift = 1.0 if kind == "rbf" else 2.0 * S.peak
+    run = multistart(S, shift=shift, n_starts=10, sampling=how, random_state=0)
+    plain = as_similarity(X, kind)
+    alive = np.ones(500, dtype=bool)
+    for found in run:
+        assert alive[found.starts].all()
+        assert len(set(found.starts.tolist())) == min(10, alive.sum())
+        taken = np.zeros(500, dtype=bool)
+        for cluster in found.clusters:
+            assert alive[cluster.members].all()
+            assert taken[cluster.members].mean() <= 0.1
+            taken[cluster.members] = True
+            assert cluster.status is Status.CONVERGED
+            r = plain.gradient(cluster.members, cluster.weights)
+            r[cluster.members] -= shift * cluster.weights
+            f = cluster.weights @ r[cluster.members]
+            assert r[alive].max() - f <= 1e-9 * max(f, f + shift)
+        alive &= ~taken
+    assert run.n_clusters >= 2
+    assert run.end in (End.NOT_COHERENT, End.ALL_ASSIGNED, End.NO_SIMILARITY)
+
+
+def test_multi_start_has_the_starts_and_clusters_of_the_cpu(device):
+    X, _ = make_blobs(500, centers=6, n_features=3, cluster_std=0.5, random_state=2)
+    options = {"n_starts": 12, "shift": 400.0, "random_state": 3}
+    ours = multistart(as_similarity(torch.tensor(X, device=device), "sqeuclidean"), 6, **options)
+    theirs = multistart(as_similarity(X, "sqeuclidean"), 6, **options)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one.starts, other.starts)
+        for a, b in zip(one.solutions, other.solutions, strict=True):
+            assert_same(a, b)
+    np.testing.assert_array_equal(ours.labels, theirs.labels)
+
+
+def test_a_barycenter_and_weights_as_starts(device):
+    X = features(200, 3)
+    S, plain = as_similarity(torch.tensor(X, device=device), "sqeuclidean"), as_similarity(X, "sqeuclidean")
+    weights = np.random.default_rng(0).random(200)
+    for start in ("barycenter", weights, 5):
+        assert_same(solve(S, start=start, shift=900.0), solve(plain, start=start, shift=900.0))
+    options = {"n_starts": 4, "start": "barycenter", "shift": 900.0, "random_state": 0}
+    ours, theirs = (next(multistart(each, **options)).solutions for each in (S, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        assert_same(one, other)
+
+
+def test_many_starts_come_in_groups(monkeypatch):
+    from dominantsets.solvers import device as on_device
+
+    X = features(300, 4)
+    S = as_similarity(torch.tensor(X), "sqeuclidean")
+    options = {"n_starts": 30, "shift": 900.0, "random_state": 0}
+    once = next(multistart(S, **options))
+    monkeypatch.setitem(on_device.GROUP_BYTES, "cpu", 64 * 16 * 7)
+    for one, other in zip(once.solutions, next(multistart(S, **options)).solutions, strict=True):
+        assert_same(one, other)
+
+
+# the estimator -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("assign", [None, "average", "refine"])
+@pytest.mark.parametrize("n_starts", [1, 16])
+def test_the_estimator_gives_what_it_gives_for_arrays(kind, assign, n_starts, device):
+    X, y = make_blobs(600, centers=4, n_features=5, cluster_std=0.8, random_state=1)
+    options = {"affinity": kind, "assign": assign, "n_starts": n_starts, "random_state": 0}
+    theirs = DominantSets(4, **options).fit(X)
+    for model, new in (
+        (
+            DominantSets(4, **options).fit(torch.tensor(X, device=device)),
+            torch.tensor(X[:50] + 0.1, device=device),
+        ),
+        (DominantSets(4, device=device, **options).fit(X), X[:50] + 0.1),
+    ):
+        assert isinstance(model.labels_, np.ndarray)
+        assert model.shift_ == pytest.approx(theirs.shift_, rel=1e-9)
+        np.testing.assert_array_equal(model.labels_, theirs.labels_)
+        np.testing.assert_allclose(model.memberships_, theirs.memberships_, atol=1e-8)
+        np.testing.assert_array_equal(model.predict(new), theirs.predict(X[:50] + 0.1))
+        assert model.n_features_in_ == 5
+    assert adjusted_rand_score(y, theirs.labels_) > 0.5
+
+
+def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
+    X = features(400, 4).astype(np.float16)
+    theirs = DominantSets(2).fit(X.astype(np.float64))
+    file = np.memmap(tmp_path / "X.dat", dtype=np.float16, mode="w+", shape=X.shape)
+    file[:] = X
+    file.flush()
+    for data in (X, np.memmap(tmp_path / "X.dat", dtype=np.float16, mode="r", shape=X.shape)):
+        model = DominantSets(2, device=device).fit(data)
+        np.testing.assert_array_equal(model.labels_, theirs.labels_)
+        assert model.similarity_.features.dtype == torch.float16
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "rbf"])
+def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
+    monkeypatch.setattr(tensors, "STREAM_BYTES", 8 * 4 * 64)
+    monkeypatch.setattr(tensors, "RESIDENT_SHARE", 0.0)
+    X = features(500, 4)
+    file = np.memmap(tmp_path / "X.dat", dtype=np.float64, mode="w+", shape=X.shape)
+    file[:] = X
+    file.flush()
+    S = as_similarity(
+        np.memmap(tmp_path / "X.dat", dtype=np.float64, mode="r", shape=X.shape), kind, device=device
+    )
+    assert isinstance(S.features, Streamed)
+    blocks = list(S.features.blocks(10**9))
+    assert len(blocks) == 8
+    np.testing.assert_array_equal(torch.cat([block for _, block in blocks]).cpu().numpy(), X)
+    shift = 1.0 if kind == "rbf" else 5.0 * S.peak
+    plain = as_similarity(torch.tensor(X, device=device), kind)
+    assert isinstance(plain.features, Features)
+    assert_same(solve(S, shift=shift), solve(plain, shift=shift))
+
+
+def test_a_checkpoint_on_a_device(tmp_path):
+    X = torch.tensor(features(300, 3))
+    path = str(tmp_path / "run.npz")
+    first = DominantSets(3, checkpoint=path).fit(X)
+    again = DominantSets(3, checkpoint=path).fit(X)
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    with pytest.raises(ValueError, match="other data"):
+        DominantSets(3, checkpoint=path).fit(X + 1.0)
+
+
+def test_it_can_be_stopped_and_interrupted():
+    X = torch.tensor(features(3_000, 20), dtype=torch.float32)
+    S = as_similarity(X, "sqeuclidean")
+    options = {"shift": 0.002 * S.n * S.peak, "n_starts": 8, "random_state": 0}
+    stopped = multistart(S, 50, callback=lambda p: True, **options)
+    list(stopped)
+    assert stopped.end is End.STOPPED
+    late = multistart(S, 500, max_time=0.0, **options)
+    list(late)
+    assert late.end is End.TIME_LIMIT
+
+    def interrupt(progress):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    broken = solve(S, shift=options["shift"], callback=interrupt)
+    assert broken.status is Status.INTERRUPTED
+    assert broken.weights.sum() == pytest.approx(1.0)
+    assert broken.gap >= 0
+
+
+# sampling ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_k_dpp_on_a_device_has_the_right_probabilities(k, device):
+    """All subsets of six objects, each a landmark: drawn as often as det L_Y says."""
+    rows = np.random.default_rng(5).normal(size=(6, 2))
+    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    median = float(torch.tensor(squares[np.triu_indices(6, 1)]).quantile(0.5))
+    L = np.exp(-squares / median)
+    subsets = list(combinations(range(6), k))
+    dets = np.array([np.linalg.det(L[np.ix_(s, s)]) for s in subsets])
+    counts = dict.fromkeys(subsets, 0)
+    random_state, draws = np.random.RandomState(0), 1_500
+    for _ in range(draws):
+        drawn = device_sampling.draw(torch.tensor(rows, device=device), k, random_state)
+        counts[tuple(sorted(drawn.tolist()))] += 1
+    _, p = chisquare(list(counts.values()), draws * dets / dets.sum())
+    assert p > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "linear"])
+def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
+    """Refinement, noise and judgements, in one block of rows and in many."""
+    X, _ = make_blobs(400, 4, centers=3, random_state=0)
+    X = np.abs(X) if kind == "linear" else X
+    theirs, ours = as_similarity(X, kind), as_similarity(torch.tensor(X, device=device), kind)
+    run = {S.on_device: peel(S, 3, shift=0.02 * S.n * S.peak) for S in (theirs, ours)}
+    clusters = {where: list(found) for where, found in run.items()}
+    np.testing.assert_array_equal(run[True].labels, run[False].labels)
+    for size in (2**28, 64):
+        monkeypatch.setitem(tensor_low_rank.BLOCK_NUMBERS, device, size)
+        far = far_objects(theirs, clusters[False])
+        np.testing.assert_array_equal(far_objects(ours, clusters[True]), far)
+        outside = far & (run[False].labels < 0)
+        a = refine(theirs, run[False].labels, 3, outside=outside)
+        b = refine(ours, run[True].labels, 3, outside=outside)
+        np.testing.assert_array_equal(a.labels, b.labels)
+        np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
+        inside = a.labels >= 0
+        np.testing.assert_allclose(a.fit[inside], b.fit[inside], rtol=1e-9)
+        np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
+    one, other = run[False]._problem, run[True]._problem  # the last cluster is not removed
+    last = clusters[False][-1]
+    mine, hers = judge(one, last), judge(other, clusters[True][-1])
+    assert (mine.size, mine.joiners) == (hers.size, hers.joiners)
+    assert mine.sharpness == pytest.approx(hers.sharpness, abs=1e-7)
+    x = Point(last.members, last.weights)
+    for level in np.quantile(theirs.gradient(*x), [0.0, 0.3, 0.9]):
+        level -= 1e-9 * theirs.peak  # not one object's payoff
+        np.testing.assert_array_equal(other.joiners(x, level), one.joiners(x, level))
+    assert one.joiners(x, -theirs.peak).size == theirs.n - one.n_alive > 0
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
+def test_no_cluster_loses_its_last_object_in_a_refinement(kind, device):
+    """One object that fits another cluster better stays the whole of its own."""
+    X = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
+    labels = np.array([0, 0, 0, 1, 2, 2])
+    theirs = refine(as_similarity(X, kind), labels, 3)
+    ours = refine(as_similarity(torch.tensor(X, device=device), kind), labels, 3)
+    np.testing.assert_array_equal(ours.labels, theirs.labels)
+    assert set(ours.labels) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "rbf"])
+def test_the_number_of_clusters_is_found_as_on_a_cpu(kind, device):
+    X, y = make_blobs(500, 3, centers=3, cluster_std=0.6, random_state=3)
+    theirs = DominantSets(affinity=kind).fit(X)
+    ours = DominantSets(affinity=kind).fit(torch.tensor(X, device=device))
+    assert ours.shift_ == pytest.approx(theirs.shift_, rel=1e-9)
+    assert ours.n_clusters_ == theirs.n_clusters_ == 3
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    inside = ours.labels_ >= 0
+    assert adjusted_rand_score(y[inside], ours.labels_[inside]) == 1.0
+    np.testing.assert_array_equal(ours.predict(torch.tensor(X, device=device)), theirs.predict(X))
+
+
+# what is refused ---------------------------------------------------------------------------------------
+
+
+def test_bad_input_gets_one_sentence():
+    X = torch.tensor(features(30, 3))
+    for data, options, words in (
+        (X.to(torch.int32), {}, "torch.int32 .* not supported; use dense float16"),
+        (X.to_sparse(), {}, "sparse.* not supported"),
+        (X[0], {}, "2-D"),
+        (X[:0], {}, "nothing to cluster"),
+        (X * torch.nan, {}, "NaN or infinite"),
+        (X, {"affinity": "path"}, "'path' does not work on a device"),
+        (X, {"affinity": "precomputed"}, "does not work on a device"),
+        (X, {"algorithm": "pairwise"}, "'pairwise' does not run on a device"),
+        (X, {"affinity_params": {"gamma": 1.0}}, "takes no parameter 'gamma'"),
+        (X, {"device": "warp"}, "is not a device"),
+        (X.numpy(), {"device": "mps"}, "sums need float64"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            DominantSets(2, **options).fit(data)
+    model = DominantSets(2).fit(X)
+    with pytest.raises(ValueError, match="fitted with 3 features"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="fitted with NumPy arrays"):
+        DominantSets(2).fit(X.numpy()).predict(X)
+    with pytest.raises(ValueError, match="trace=True"):
+        solve(as_similarity(X, "sqeuclidean"), trace=True)
+    with pytest.raises(ValueError, match="needs a shift above"):
+        solve(as_similarity(X, "sqeuclidean"), shift=-1e6)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
+def test_no_cuda_is_said():
+    X = features(30, 3)
+    with pytest.raises(ValueError, match=r"needs a CUDA device, and torch .* sees none"):
+        DominantSets(2, device="cuda").fit(X)
+    with pytest.raises(ValueError, match="needs a CUDA device"):
+        as_similarity(torch.tensor(X), "sqeuclidean", device="cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a card")
+def test_two_devices_and_too_much():
+    X = torch.tensor(features(300, 3))
+    with pytest.raises(ValueError, match="names another one"):
+        as_similarity(X, "sqeuclidean", device="cuda")
+    model = DominantSets(2).fit(X.cuda())
+    with pytest.raises(ValueError, match="fitted with features on cuda"):
+        model.predict(X)
+    S = as_similarity(X.cuda().float(), "sqeuclidean")
+    with pytest.raises(MemoryError, match="did not fit the device"), tensors.roomy("a test"):
+        torch.empty(2**45, device="cuda")
+    assert S.n == 300
+
+
+def test_out_of_memory_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
+    words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
+    with pytest.raises(MemoryError, match=words), tensors.roomy("64 starts"):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+def test_without_torch_the_extra_is_named():
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torch':\n"
+        "            raise ModuleNotFoundError(\"No module named 'torch'\", name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from dominantsets import DominantSets\n"
+        "DominantSets(1).fit([[0.0], [0.1], [9.0]])\n"
+        "DominantSets(1, device='cuda').fit([[0.0], [0.1], [9.0]])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ModuleNotFoundError: features on a device need the extra 'gpu'" in done.stderr
+
+
+def test_torch_is_not_imported_for_arrays():
+    code = "import sys, dominantsets; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_precision_of_products_is_left_as_it_was():
+    before = torch.get_float32_matmul_precision()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DominantSets(2).fit(torch.tensor(features(100, 3), dtype=torch.float32))
+    assert torch.get_float32_matmul_precision() == before
