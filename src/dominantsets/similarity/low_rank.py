@@ -32,30 +32,51 @@ class LowRank(Similarity):
     array([0., 1., 2.])
     """
 
-    def __init__(
-        self, rows: Rows, norms: Floats, factor: float, bias: Floats | None, offset: float, kind: str
-    ) -> None:
+    def __init__(self, rows: Rows, norms: Floats, factor: float, offset: float, kind: str) -> None:
         self.n, self.n_features = rows.n, rows.d
         self.rows = rows
         self.factor = factor
-        self.bias = bias
         self.offset = offset
         self.kind = kind
-        self.square_norms = norms
+        self._norms = norms  # of one number where all rows are equally long
+        self._leans = kind == "sqeuclidean"  # whether b_i = -|u_i|²: nothing else is kept for it
         self.longest = float(np.sqrt(norms.max()))
-        self.self_similarity = factor * norms + offset
-        if bias is not None:
-            self.self_similarity += 2.0 * bias
-        self.peak = float(self.self_similarity.mean())
+        self.peak = float(self.diagonal.mean())
+
+    @property
+    def diagonal(self) -> Floats:
+        """What the formula would put on the diagonal; one number where that is the same for all objects."""
+        if self._leans:
+            return np.full(1, self.offset or 0.0)
+        return self.factor * self._norms + (self.offset or 0.0)
+
+    @property
+    def self_similarity(self) -> Floats:
+        """The diagonal, for each object (made when asked for)."""
+        return self.diagonal * np.ones(self.n)
+
+    @property
+    def square_norms(self) -> Floats:
+        """Squared lengths of the rows (made when asked for, where all are the same)."""
+        return self._norms if self._norms.size == self.n else np.full(self.n, float(self._norms[0]))
+
+    @property
+    def bias(self) -> Floats | None:
+        """The b_i, where there are any (made when asked for)."""
+        return -self._norms if self._leans else None
+
+    def bias_of(self, objects: Ints) -> Floats | None:
+        """The b_i of chosen objects, where there are any."""
+        return -self._norms[objects] if self._leans else None
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
         out = self.rows.gram(rows, cols)
         out *= self.factor
         out += self.offset or 0.0
-        if self.bias is not None:
-            out += self.bias[rows, None]
-            out += self.bias[None, cols]
+        if self._leans:
+            out -= self._norms[rows, None]
+            out -= self._norms[None, cols]
         return off_diagonal(out, rows, cols)
 
     def column(self, i: int) -> Floats:
@@ -64,11 +85,18 @@ class LowRank(Similarity):
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         total = float(weights.sum())
         added = (self.offset or 0.0) * total
-        if self.bias is not None:
-            added += float(self.bias[support] @ weights)
+        if self._leans:
+            added -= float(self._norms[support] @ weights)
         mixed = self.rows.mix(support, weights)
         out = self.rows.products(mixed, self.form(mixed, times=total, added=added))
-        _rows.subtract_at(out, np.asarray(support), self.self_similarity, weights)
+        _rows.subtract_at(out, np.asarray(support), self.diagonal, weights)
+        return out
+
+    def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
+        whole = self.rows.total()
+        added = (self.offset or 0.0) * self.n - (float(self._norms.sum()) if self._leans else 0.0)
+        out = self.rows.products(whole, self.form(whole, times=float(self.n), added=added))
+        out -= self.diagonal
         return out
 
     def form(
@@ -80,8 +108,8 @@ class LowRank(Similarity):
             factor=self.factor if factor is None else factor,
             constant=0.0 if rows.pending is None else float(rows.pending @ w),
             scale=_NOTHING if rows.scale is None else rows.scale,
-            bias=_NOTHING if self.bias is None else self.bias,
-            times=times,
+            bias=self._norms if self._leans else _NOTHING,
+            times=-times,
             added=added,
         )
 
@@ -90,7 +118,7 @@ class LowRank(Similarity):
         if self.kind != "sqeuclidean" or self.rows.center is None:
             return None
         mean = self.rows.mix(support, weights)
-        variance = float(self.square_norms[support] @ weights) - float(mean @ mean)
+        variance = float(self._norms[support] @ weights) - float(mean @ mean)
         square = (self.offset or 0.0) - variance - f
         return mean + self.rows.center, float(np.sqrt(max(0.0, square)))
 
@@ -99,14 +127,14 @@ class LowRank(Similarity):
         if self.kind == "cosine":
             return unit_rows(new), None
         rows = Rows(new, center=self.rows.center)
-        return rows, -rows.square_norms() if self.bias is not None else None
+        return rows, -rows.square_norms() if self._leans else None
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         rows, bias = self._arrivals(new)
         out = self.factor * rows.gram(np.arange(rows.n), np.asarray(cols), self.rows)
         out += self.offset or 0.0
-        if bias is not None and self.bias is not None:
-            out += bias[:, None] + self.bias[None, cols]
+        if bias is not None:
+            out += bias[:, None] - self._norms[None, cols]
         return out
 
     def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
@@ -114,23 +142,28 @@ class LowRank(Similarity):
         total = float(weights.sum())
         out = self.factor * rows.dot(self.rows.mix(support, weights))
         out += (self.offset or 0.0) * total
-        if bias is not None and self.bias is not None:
-            out += bias * total + float(self.bias[support] @ weights)
+        if bias is not None:
+            out += bias * total - float(self._norms[support] @ weights)
         return out
 
 
 def unit_rows(X: Any) -> Rows:
     """Rows scaled to length 1; a row of zeros stays zero."""
     length = np.sqrt(Rows(X).square_norms())
-    return Rows(X, scale=np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
+    return Rows(X, scale=np.divide(1.0, length, out=length, where=length > 0))
 
 
 def cosine(X: Any) -> LowRank:
     """Cosine of the angle between rows, plus 1: from 0 (opposite) to 2 (parallel)."""
     rows = unit_rows(X)
-    norms = np.ones(rows.n)
-    norms[rows.scale == 0.0] = 0.0
-    return LowRank(rows, norms, 1.0, None, 1.0, "cosine")
+    return LowRank(rows, unit_norms(rows), 1.0, 1.0, "cosine")
+
+
+def unit_norms(rows: Rows) -> Floats:
+    """Squared lengths of rows scaled to 1: one number, unless some are zero."""
+    assert rows.scale is not None
+    short = rows.scale == 0.0
+    return np.where(short, 0.0, 1.0) if short.any() else np.ones(1)
 
 
 def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
@@ -142,7 +175,7 @@ def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
     rows = Rows(X, center=mean_row(X))
     norms = rows.square_norms()
     M = distance_offset(rows, norms, offset, power=2)
-    return LowRank(rows, norms, 2.0, -norms, M, "sqeuclidean")
+    return LowRank(rows, norms, 2.0, M, "sqeuclidean")
 
 
 def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) -> float:
@@ -188,11 +221,11 @@ def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
     norms = rows.square_norms()
     bound = float(norms.max())
     if offset == "bound":
-        return LowRank(rows, norms, 1.0, None, bound, "linear")
+        return LowRank(rows, norms, 1.0, bound, "linear")
     added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
     if added < bound and X.shape[0] > 1 and X.min() < 0:
         _refuse_negative(rows, added, bound)
-    return LowRank(rows, norms, 1.0, None, added, "linear")
+    return LowRank(rows, norms, 1.0, added, "linear")
 
 
 def _refuse_negative(rows: Rows, added: float, bound: float) -> None:

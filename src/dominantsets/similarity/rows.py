@@ -22,12 +22,14 @@ _NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
 class Rows:
     r"""The rows :math:`s_i (x_i - \mu)` of a feature matrix, never formed as a whole where avoidable.
 
-    float64 arrays in memory are centred once, in a copy. For float32 arrays, memmaps and sparse rows the
-    centre enters as a correction, in float64: a centred float32 copy would round the data differently from
-    the memmap, and sparse rows must stay sparse.
+    float64 arrays in memory are centred once, in a copy (unless ``copy=False``). For float32 arrays, memmaps
+    and sparse rows the centre enters as a correction, in float64: a centred float32 copy would round the data
+    differently from the memmap, and sparse rows must stay sparse.
     """
 
-    def __init__(self, X: Any, center: Floats | None = None, scale: Floats | None = None) -> None:
+    def __init__(
+        self, X: Any, center: Floats | None = None, scale: Floats | None = None, copy: bool = True
+    ) -> None:
         self.sparse = sp.issparse(X)
         self.n, self.d = X.shape
         self.center = center
@@ -35,7 +37,7 @@ class Rows:
         self.pending = center
         if self.sparse:
             X = sp.csr_array(X)
-        elif center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
+        elif copy and center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
             X = X - center
             self.pending = None
         self._X = X
@@ -113,6 +115,17 @@ class Rows:
         if self.pending is not None:
             out -= self.pending * weights.sum()
         return out
+
+    def total(self, alive: NDArray[np.bool_] | None = None) -> Floats:
+        """The sum of all rows, or of those that are alive."""
+        out, count = np.zeros(self.d), 0.0
+        for part in spans(self.n, 16, 2**22):
+            here = np.arange(part.start, part.stop)
+            here = here if alive is None else here[alive[part]]
+            weights = np.ones(here.size) if self.scale is None else self.scale[here]
+            out += self.plain_mix(here, weights)
+            count += float(weights.sum())
+        return out if self.pending is None else out - count * self.pending
 
     def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
         """Inner products of chosen rows with chosen rows (of ``other``, where given)."""
