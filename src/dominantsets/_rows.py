@@ -200,6 +200,31 @@ def narrow(
 
 
 @compiled
+def histogram(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], edges: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """For each bin from edges[k] to edges[k + 1], the last one open: three sums.
+
+    Of 1 (the objects), of 1 / kappa and of (s - edges[0]) / kappa.
+    """
+    out = np.zeros((3, edges.size))
+    for i in range(s.size):
+        if s[i] > edges[0]:
+            k, beyond = 0, edges.size
+            while beyond - k > 1:
+                middle = (k + beyond) // 2
+                if edges[middle] < s[i]:
+                    k = middle
+                else:
+                    beyond = middle
+            share = _at(inverse, i)
+            out[0, k] += 1.0
+            out[1, k] += share
+            out[2, k] += (s[i] - edges[0]) * share
+    return out
+
+
+@compiled
 def locate(
     s: NDArray[np.float64], form: Affine, inverse: NDArray[np.float64], alive: NDArray[np.bool_],
     guess: NDArray[np.int64], keep: NDArray[np.int64],

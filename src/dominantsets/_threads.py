@@ -24,7 +24,7 @@ _here = threading.local()
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Within, work of this thread is not split: others work beside it, or its sums must not depend on them."""
+    """Within, work of this thread is not split: others work beside it, or sums must not depend on them."""
     before = getattr(_here, "alone", False)
     _here.alone = True
     try:

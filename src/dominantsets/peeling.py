@@ -12,7 +12,7 @@ import numpy as np
 from dominantsets._checks import real, whole
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.solvers import Callback, DominantSet, Monitor, Problem, Status, solve_problem
+from dominantsets.solvers import Callback, DominantSet, Monitor, Status, pose, solve_problem
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome, Point
@@ -70,7 +70,7 @@ class Extraction:
         self.n_clusters = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
-        self._problem = Problem(similarity, shift, degrees)
+        self._problem = pose(similarity, shift, degrees, cutoff)
         self._start = start
         self._cutoff = cutoff
         self._min_size = min_cluster_size

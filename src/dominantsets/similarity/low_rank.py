@@ -182,7 +182,7 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
     """The constant from which distances (power 1) or squared distances (2) are subtracted."""
     if isinstance(offset, str):
         if offset not in ("bound", "exact"):
-            raise ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
+            raise unknown_offset(offset)
         squared = 4.0 * float(norms.max()) if offset == "bound" else _largest_square(rows, norms)
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
@@ -192,12 +192,22 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
         # the bound is always enough; below it only all pairs can tell
         square = bound if rows.n > EXACT_LIMIT else _largest_square(rows, norms)
         largest = square if power == 2 else float(np.sqrt(square))
-        if largest * (1.0 - 1e-12) > M:
-            raise ValueError(
-                f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
-                "offset='bound' or 'exact'."
-            )
+        require_offset(M, largest)
     return M
+
+
+def unknown_offset(offset: str) -> ValueError:
+    """The error for a name that no offset has."""
+    return ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
+
+
+def require_offset(M: float, largest: float) -> None:
+    """Refuse a constant that is below the largest (squared) distance."""
+    if largest * (1.0 - 1e-12) > M:
+        raise ValueError(
+            f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
+            "offset='bound' or 'exact'."
+        )
 
 
 def _largest_square(rows: Rows, norms: Floats) -> float:
@@ -228,13 +238,21 @@ def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
     return LowRank(rows, norms, 1.0, added, "linear")
 
 
+def both_signs(n: int, bound: float) -> ValueError:
+    """The error for inner products that may be negative, where pairs are too many to look."""
+    return ValueError(
+        f"features of both signs may have negative inner products, and {n:,} objects are too many to look at "
+        f"every pair; {_remedy(bound)}."
+    )
+
+
+def _remedy(bound: float) -> str:
+    return f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
+
+
 def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
-    remedy = f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
     if rows.n > EXACT_LIMIT:
-        raise ValueError(
-            f"features of both signs may have negative inner products, and {rows.n:,} objects are too "
-            f"many to look at every pair; {remedy}."
-        )
+        raise both_signs(rows.n, bound)
     every = np.arange(rows.n)
     for part in spans(rows.n, 8 * rows.n):
         products = rows.gram(every[part], every)
@@ -242,5 +260,5 @@ def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
         if products[i, j] + added < 0:
             raise ValueError(
                 f"the linear similarity of objects {part.start + i} and {j} is "
-                f"{products[i, j] + added:.6g}, but similarities must not be negative; {remedy}."
+                f"{products[i, j] + added:.6g}, but similarities must not be negative; {_remedy(bound)}."
             )

@@ -53,6 +53,11 @@ class Piece:
         value: _T = known[1]
         return value
 
+    def forget(self, prefix: str, keep: set[str]) -> None:
+        """Drop what is remembered under names with a prefix, but for some."""
+        for name in [name for name in self._memo if name.startswith(prefix) and name not in keep]:
+            del self._memo[name]
+
     def places(self, objects: Ints) -> Ints:
         """Where objects of this piece stand in it."""
         return np.asarray(objects) - self.begin
@@ -84,7 +89,7 @@ class Mask:
 class Job(NamedTuple):
     """What one piece is asked: which mask it must have (bits where it has another one), and what else."""
 
-    index: int
+    piece: int
     token: object
     bits: NDArray[np.uint8] | None
     extra: tuple[Any, ...]
@@ -170,7 +175,7 @@ class Pieces(ABC):
     ) -> list[_T]:
         """All results of a round."""
 
-    def balance(self) -> None:
+    def balance(self) -> None:  # noqa: B027 (nothing to do where nobody can come)
         """Between two clusters: give newcomers a share of the pieces, where there are any."""
 
 

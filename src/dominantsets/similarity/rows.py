@@ -16,6 +16,7 @@ from dominantsets.similarity.base import Floats, Ints, spans
 PIECE_BYTES = 2**20
 # Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
 NARROW = 48
+LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 _NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
 
 
@@ -159,6 +160,21 @@ class Rows:
             piece = self.take(part)
             out[part] = np.einsum("ij,ij->i", piece, piece)
         return out
+
+
+def require_finite(finite: bool) -> None:
+    """Refuse features with NaN or infinite entries."""
+    if not finite:
+        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+
+
+def require_square(largest: float) -> None:
+    """Refuse features whose squares leave the range of floating point, by the largest in size."""
+    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
+            "point; divide the features by it."
+        )
 
 
 def mean_row(X: Any) -> Floats:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import Graph, Kernel, LowRank, Path, Similarity, as_similarity
-from dominantsets.solvers import climb, dual, first_order, tree, working_set
+from dominantsets.similarity import Graph, Kernel, LowRank, Path, Sharded, Similarity, as_similarity
+from dominantsets.solvers import climb, dual, first_order, sharded, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -91,7 +91,7 @@ def solve(
     (array([2, 3]), array([0.5, 0.5]), 1.5)
     """
     check_options(algorithm, shift, tol, max_iter, max_time)
-    problem = Problem(as_similarity(S), float(shift))
+    problem = sharded.pose(as_similarity(S), float(shift))
     algorithm = choose(algorithm, problem.similarity, problem.shift, start)
     check_start(start, algorithm, problem.n)
     monitor = Monitor(max_time, callback)
@@ -119,6 +119,8 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
 
 def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
     """The solver that "auto" means for a similarity's structure; other names stay as they are."""
+    if isinstance(similarity, Sharded):
+        return sharded.solver_of(algorithm, similarity, start)
     if algorithm != "auto":
         return algorithm
     if isinstance(similarity, Path):  # the exact solver takes no start: one that is given is honoured
@@ -142,6 +144,9 @@ def solve_problem(
     trace: bool = False,
 ) -> DominantSet:
     """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
+    if isinstance(problem, sharded.LowRankShards):
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+        return sharded.solve_far(problem, [problem.image(start)], **options)[0]
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     return solve_from(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
@@ -25,7 +27,26 @@ def scale_of(f: float, shift: float) -> float:
     return max(f, f + shift)
 
 
-def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -> DominantSet:
+class Recomputed(NamedTuple):
+    """f, the smallest and largest payoff inside, the largest outside, and the ball, where there is one."""
+
+    f: float
+    low: float
+    high: float
+    outside: float
+    ball: tuple[Floats, float] | None
+
+    @classmethod
+    def of(cls, problem: Problem, x: Point) -> Recomputed:
+        """From the weights alone."""
+        payoffs = problem.payoffs(x)
+        low, high, outside = payoffs.extremes(x.support)
+        return cls(payoffs.f, low, high, outside, problem.similarity.ball(x.support, x.weights, payoffs.f))
+
+
+def certify(
+    problem: Problem, outcome: Outcome, *, tol: float, algorithm: str, recomputed: Recomputed | None = None
+) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
@@ -37,16 +58,14 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
     x = Point(members, weights)
     problem = problem.within(x)
     status, strict, face = outcome.status, outcome.strict, outcome.face
-    payoffs = problem.payoffs(x)
-    f = payoffs.f
-    inside, outside = payoffs.of(members), payoffs.largest_outside(members)
-    gap = max(0.0, float(inside.max()) - f, outside - f)
+    f, low, high, outside, ball = Recomputed.of(problem, x) if recomputed is None else recomputed
+    gap = max(0.0, high - f, outside - f)
     margin = f - outside
     scale = scale_of(f, problem.shift)
     if status in _CLAIMS:
         status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
     # Stationary on both sides: a member that is on its way out has a payoff far below f.
-    residue = max(gap, f - float(inside.min()))
+    residue = max(gap, f - low)
     if strict is None and residue <= max(0.0, STATIONARY * scale):
         if margin <= max(gap, 8 * EPS * max(abs(scale), abs(problem.shift))):
             strict = False
@@ -54,7 +73,7 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
             strict = face
         elif members.size <= STRICT_LIMIT:
             strict = _definite_face(problem, members)
-    center, radius = problem.similarity.ball(members, weights, f) or (None, None)
+    center, radius = ball or (None, None)
     return DominantSet(
         members=members,
         weights=weights,

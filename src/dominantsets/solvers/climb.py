@@ -63,7 +63,7 @@ class Space(Protocol[_Asked]):
 class Climb(Generic[_P]):
     """A run: where it stands, how far it dares to step, and what it has recorded."""
 
-    def __init__(self, dual: Space[_P], start: Point) -> None:
+    def __init__(self, dual: Space[_P], start: Point | Floats) -> None:
         self.dual = dual
         self.point: _P | None = None
         self.passes = 0
@@ -71,7 +71,8 @@ class Climb(Generic[_P]):
         self.stretch = 1.0
         self.stale = 0
         self.rows: list[tuple[float, float, int, int]] = []
-        self._trial = dual.image(start.support, start.weights)
+        # U'x of the start is all that is needed of it
+        self._trial = dual.image(start.support, start.weights) if isinstance(start, Point) else start
         self.kind = Step.SAFE
         self._stride = 0.0
         self._extrapolation = _Extrapolation()

@@ -1,0 +1,438 @@
+"""Dask arrays: the only file that knows Dask.
+
+With a ``distributed.Client`` in sight the chunks stay on the workers, and a round is one task a worker.
+A worker keeps the pieces it was given in a table of its own, so that a task needs no chunk sent along. What
+it keeps can be made again: where a worker has gone, its task runs elsewhere and finds pieces missing;
+these are loaded by another worker from the array's own graph, with the mask that the client has. Results are
+put together in the order of the chunks, so that nothing depends on who computed what.
+
+Without a client the chunks are worked on in this process, a few at a time: kept where they fit a quarter of
+the free memory, else read again in every round.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dominantsets._checks import memory_available, missing_extra
+from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.pieces import Here, Job, Mask, Piece, Pieces, answer
+from dominantsets.similarity.sharded import ShardedLowRank
+from dominantsets.similarity.sharded_graph import ShardedGraph
+from dominantsets.similarity.sharded_kernel import ShardedKernel
+
+LOW_RANK, KERNELS = ("sqeuclidean", "cosine", "linear"), ("rbf", "laplacian")
+KNOWN = (*LOW_RANK, *KERNELS, "precomputed")
+ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
+ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
+FULL = 1.25  # of its fair share of the rows: what a worker is given because it has them already
+_T = TypeVar("_T")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection, without importing Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def similarity_of(X: Any, affinity: Any, params: dict[str, Any]) -> Similarity:
+    """The similarity of a Dask array; parameters are taken as checked."""
+    X = _array(X, affinity)
+    sparse = sp.issparse(X._meta)
+    if affinity == "precomputed" and not sparse:
+        raise ValueError(
+            "a Dask array with affinity 'precomputed' must have blocks of scipy.sparse CSR rows (a graph); a "
+            "dense n × n similarity does not scale: pass the features, with affinity='sqeuclidean' say."
+        )
+    if affinity == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"a precomputed graph must be square, got shape {X.shape}; if it holds sparse features, they "
+            "have to be dense here."
+        )
+    if affinity != "precomputed" and sparse:
+        raise ValueError(
+            "sparse features in a Dask array are not supported; make the blocks dense with "
+            "X.map_blocks(lambda block: block.toarray()), or pass a SciPy matrix."
+        )
+    pieces, present = pieces_of(X), _Presenter(X.chunks[0])
+    if affinity == "precomputed":
+        return ShardedGraph(pieces, present)
+    if affinity in KERNELS:
+        return ShardedKernel(pieces, present, affinity, params.get("gamma"))
+    return ShardedLowRank(pieces, present, affinity, params.get("offset", _default_offset(affinity)))
+
+
+def _default_offset(affinity: str) -> str | None:
+    return "bound" if affinity == "sqeuclidean" else None
+
+
+def _array(X: Any, affinity: Any) -> Any:
+    """A 2-D array of numbers with known chunks, whole rows in each."""
+    try:
+        import dask.array as da
+    except ModuleNotFoundError as error:
+        raise missing_extra("Dask arrays need", "dask", "dask") from error
+
+    if not isinstance(X, da.Array):
+        raise ValueError(
+            f"a Dask {type(X).__name__} cannot be clustered as it is; make it an array with known chunks: "
+            "X.to_dask_array(lengths=True)."
+        )
+    if not isinstance(affinity, str) or affinity not in KNOWN:
+        listed = ", ".join(repr(name) for name in KNOWN)
+        raise ValueError(f"affinity={affinity!r} is not available for Dask arrays; choose one of {listed}.")
+    if X.ndim != 2:
+        raise ValueError(f"a Dask array must have 2 dimensions, one row an object, got {X.ndim}.")
+    if np.isnan(X.shape).any():
+        raise ValueError(
+            "the chunks of the Dask array have unknown sizes; call X.compute_chunk_sizes() first."
+        )
+    if 0 in X.shape:
+        raise ValueError(f"features of shape {X.shape} are empty: there is nothing to cluster.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"a Dask array must hold real numbers, got dtype {X.dtype}.")
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+
+
+def pieces_of(X: Any) -> Pieces:
+    """The chunks of a Dask array: on the workers of the current client, or here."""
+    client = _client()
+    blocks = X.to_delayed().ravel().tolist()
+    if client is not None:
+        return OnCluster(client, blocks, X.chunks[0], X.shape[1])
+    free = memory_available()
+    kept = free is not None and X.nbytes < free / 4
+    reads = [_Read(block, kept) for block in blocks]
+    return Here(reads, X.chunks[0], X.shape[1], kept=kept)
+
+
+def _client() -> Any:
+    """The distributed client that is current here, if there is one."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import Client
+
+    try:
+        return Client.current()
+    except ValueError:
+        return None
+
+
+class _Presenter:
+    """From an array with an entry for each object to a Dask array with the chunks of the input."""
+
+    def __init__(self, chunks: tuple[int, ...]) -> None:
+        self._chunks = chunks
+
+    def __call__(self, array: NDArray[Any]) -> Any:
+        import dask.array as da
+
+        return da.from_array(array, chunks=(self._chunks,))
+
+
+class _Read:
+    """The rows of a block, computed in this process; kept where they fit."""
+
+    def __init__(self, block: Any, kept: bool) -> None:
+        self._block, self._kept = block, kept
+        self._rows: Any = None
+
+    def __call__(self) -> Any:
+        if self._rows is not None:
+            return self._rows
+        rows = laid_out(self._block.compute(scheduler="synchronous"))
+        if self._kept:
+            self._rows = rows
+        return rows
+
+
+def laid_out(block: Any) -> Any:
+    """A chunk as the compiled sums want it: float32 or float64, rows one after another, or CSR."""
+    wanted = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
+    if sp.issparse(block):
+        A = sp.csr_array(block)
+        A = A if A.dtype == wanted else A.astype(wanted)
+        if not A.has_canonical_format:
+            A = A.copy()
+            A.sum_duplicates()
+        return A
+    return np.ascontiguousarray(np.asarray(block), dtype=wanted)
+
+
+# On a worker: the pieces it holds, by run.
+_held: dict[str, dict[int, Piece]] = {}
+_door = threading.Lock()
+
+
+class _Place(NamedTuple):
+    piece: int
+    begin: int
+    size: int
+
+
+class _Answers(NamedTuple):
+    """A worker's results; pieces that it does not have, or whose mask is an old one, are missing."""
+
+    worker: str
+    results: dict[int, Any]
+    missing: list[int]
+
+
+def _hold(run: str, places: list[_Place], *chunks: Any) -> str:
+    """On a worker: keep pieces, whose rows are arguments of this task."""
+    for place, chunk in zip(places, chunks, strict=True):
+        rows = laid_out(chunk)
+        with _door:
+            mine = _held.setdefault(run, {})
+            mine[place.piece] = Piece(lambda rows=rows: rows, place.begin, place.size)  # type: ignore[misc]
+    return _address()
+
+
+def _work(run: str, function: Callable[..., _T], common: tuple[Any, ...], jobs: list[Job]) -> _Answers:
+    """On a worker: one task for all its pieces, side by side on its threads."""
+    with _door:
+        mine = dict(_held.get(run, {}))
+
+    def one(job: Job) -> _T | None:
+        return answer(mine[job.piece], function, common, job) if job.piece in mine else None
+
+    threads = min(len(jobs), _n_threads())
+    if threads > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            results = list(pool.map(one, jobs))
+    else:
+        results = [one(job) for job in jobs]
+    found = {job.piece: result for job, result in zip(jobs, results, strict=True) if result is not None}
+    return _Answers(_address(), found, [job.piece for job in jobs if job.piece not in found])
+
+
+def _forget(run: str, indices: list[int] | None = None) -> bool:
+    """On a worker: let go of a run, or of some of its pieces."""
+    with _door:
+        if indices is None:
+            _held.pop(run, None)
+        else:
+            for index in indices:
+                _held.get(run, {}).pop(index, None)
+    return True
+
+
+def _address() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def _n_threads() -> int:
+    from distributed import get_worker
+
+    return int(get_worker().state.nthreads)
+
+
+def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
+    """Ask the workers to drop what they keep for a run; nobody waits for it."""
+    if getattr(client, "status", None) != "running":
+        return
+    from distributed import fire_and_forget
+
+    for worker in set(homes.values()):
+        key = f"dominantsets-forget-{uuid.uuid4().hex}"
+        fire_and_forget(
+            client.submit(_forget, run, key=key, workers=[worker], allow_other_workers=True, pure=False)
+        )
+
+
+class OnCluster(Pieces):
+    """Pieces on the workers of a ``distributed.Client``."""
+
+    def __init__(self, client: Any, blocks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
+        super().__init__(sizes, d)
+        self._client = client
+        self._blocks = [block for block, size in zip(blocks, sizes, strict=True) if size]
+        self._run = uuid.uuid4().hex
+        self._homes: dict[int, str] = {}  # the worker of each piece
+        self._told: dict[int, object] = {}  # the mask that it has
+        self._shunned: set[str] = set()  # workers that did not answer in time
+        weakref.finalize(self, _let_go, client, self._run, self._homes)
+
+    @property
+    def _timeout(self) -> float:
+        import dask
+
+        return float(dask.config.get("dominantsets.round-timeout", ROUND_TIMEOUT))
+
+    def _round(
+        self,
+        function: Callable[..., _T],
+        common: tuple[Any, ...],
+        mask: Mask | None,
+        indices: list[int],
+        extras: list[tuple[Any, ...]],
+    ) -> list[_T]:
+        extra = dict(zip(indices, extras, strict=True))
+        results: dict[int, _T] = {}
+        for _ in range(ATTEMPTS):
+            left = [index for index in indices if index not in results]
+            if not left:
+                break
+            self._settle([index for index in left if index not in self._homes])
+            by_worker: dict[str, list[Job]] = {}
+            for index in left:
+                if index in self._homes:
+                    by_worker.setdefault(self._homes[index], []).append(self._job(index, mask, extra[index]))
+            tasks = {worker: (self._run, function, common, jobs) for worker, jobs in by_worker.items()}
+            for worker, answers in self._submit(_work, tasks).items():
+                if answers is None:  # late, or lost: its pieces are looked for elsewhere
+                    self._lose([job.piece for job in by_worker[worker]])
+                    continue
+                results.update(answers.results)
+                self._lose(answers.missing)
+                for job in by_worker[worker]:
+                    if job.piece in answers.results and job.token is not None:
+                        self._told[job.piece] = job.token
+        missing = [index for index in indices if index not in results]
+        if missing:
+            raise RuntimeError(
+                f"{len(missing)} of {len(self)} chunks could not be worked on in {ATTEMPTS} attempts: "
+                "workers were lost, or did not answer in time (dask.config 'dominantsets.round-timeout')."
+            )
+        return [results[index] for index in indices]
+
+    def _job(self, index: int, mask: Mask | None, extra: tuple[Any, ...]) -> Job:
+        if mask is None:
+            return Job(index, None, None, extra)
+        token, bits = mask.token(index), None
+        if self._told.get(index) != token:
+            bits = mask.bits(int(self.begins[index]), int(self.sizes[index]))
+        return Job(index, token, bits, extra)
+
+    def _lose(self, indices: list[int]) -> None:
+        for index in indices:
+            self._homes.pop(index, None)
+            self._told.pop(index, None)
+
+    def _submit(self, function: Callable[..., Any], tasks: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """One task a worker; None for those that came too late or were lost on the way.
+
+        Where its worker is gone, the scheduler runs a task on another one, which finds nothing.
+        """
+        from distributed import KilledWorker, wait
+
+        futures = {
+            worker: self._client.submit(
+                function,
+                *arguments,
+                key=f"dominantsets-{uuid.uuid4().hex}",
+                workers=[worker],
+                allow_other_workers=True,
+                pure=False,
+            )
+            for worker, arguments in tasks.items()
+        }
+        try:
+            try:
+                wait(list(futures.values()), timeout=self._timeout)
+            except TimeoutError:
+                self._shunned |= {worker for worker, future in futures.items() if not future.done()}
+            done = {worker: future for worker, future in futures.items() if future.status == "finished"}
+            for future in futures.values():
+                if future.status == "error" and not isinstance(future.exception(), KilledWorker):
+                    future.result()  # a mistake of ours or of the data, not of the cluster
+            answers = dict(zip(done, self._gather(list(done.values())), strict=True))
+        finally:  # also on Ctrl-C: nothing of ours stays behind
+            late = [future for future in futures.values() if not future.done()]
+            if late:
+                self._client.cancel(late, force=True)
+        return {worker: answers.get(worker) for worker in futures}
+
+    def _gather(self, futures: list[Any]) -> list[Any]:
+        """Results that are there; a worker may go between the end of a task and its result's way here."""
+        from concurrent.futures import CancelledError
+
+        try:
+            return list(self._client.gather(futures))
+        except (CancelledError, KeyError, OSError):
+            return [None] * len(futures)
+
+    def _settle(self, indices: list[int]) -> None:
+        """Give pieces a worker, where their rows are if possible, and have it keep them."""
+        if not indices:
+            return
+        from distributed import wait
+
+        chunks = self._client.compute([self._blocks[index] for index in indices])
+        try:
+            wait(chunks, timeout=self._timeout)
+        except TimeoutError:
+            return
+        for chunk in chunks:
+            if chunk.status != "finished":
+                chunk.result()  # the data themselves cannot be had
+        has = self._client.who_has(chunks)
+        holders = [list(has.get(chunk.key, ())) for chunk in chunks]
+        groups = self._shares(indices, holders)
+        tasks = {}
+        for worker, mine in groups.items():
+            places = [
+                _Place(indices[k], int(self.begins[indices[k]]), int(self.sizes[indices[k]])) for k in mine
+            ]
+            tasks[worker] = (self._run, places, *(chunks[k] for k in mine))
+        for worker, address in self._submit(_hold, tasks).items():
+            if address is not None:
+                self._homes.update({indices[k]: address for k in groups[worker]})
+
+    def _shares(self, indices: list[int], holders: list[list[str]]) -> dict[str, list[int]]:
+        """Which worker gets which of the pieces: who has its rows, unless it has much already."""
+        workers = self._workers()
+        load = dict.fromkeys(workers, 0)
+        for index, worker in self._homes.items():
+            if worker in load:
+                load[worker] += int(self.sizes[index])
+        fair = FULL * self.n / len(workers)
+        groups: dict[str, list[int]] = {}
+        for k, index in enumerate(indices):
+            size = int(self.sizes[index])
+            near = [w for w in holders[k] if w in load and (load[w] == 0 or load[w] + size <= fair)]
+            worker = min(near or workers, key=lambda w: load[w])
+            load[worker] += size
+            groups.setdefault(worker, []).append(k)
+        return groups
+
+    def _workers(self) -> list[str]:
+        """Workers that are there, in a fixed order; those that were late only where there are no others."""
+        workers = sorted(self._client.nthreads())
+        if not workers:
+            self._client.wait_for_workers(1, timeout=self._timeout)
+            workers = sorted(self._client.nthreads())
+        return [worker for worker in workers if worker not in self._shunned] or workers
+
+    def balance(self) -> None:
+        """Workers that have nothing yet take over pieces of those that have several."""
+        workers = self._workers()
+        idle = [worker for worker in workers if worker not in self._homes.values()]
+        if not idle or not self._homes:
+            return
+        by_worker: dict[str, list[int]] = {}
+        for index, worker in sorted(self._homes.items()):
+            by_worker.setdefault(worker, []).append(index)
+        fair = self.n / len(workers)
+        moved: dict[str, list[int]] = {}
+        for worker, indices in by_worker.items():
+            load = sum(int(self.sizes[index]) for index in indices)
+            while len(indices) > 1 and load - int(self.sizes[indices[-1]]) >= 0.75 * fair:
+                index = indices.pop()
+                load -= int(self.sizes[index])
+                moved.setdefault(worker, []).append(index)
+        for worker, indices in moved.items():
+            self._submit(_forget, {worker: (self._run, indices)})
+            self._lose(indices)
+        self._settle([index for indices in moved.values() for index in indices])

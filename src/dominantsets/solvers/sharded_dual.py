@@ -1,0 +1,453 @@
+r"""The dual over objects in pieces: a pass is a round or two that bring back sums.
+
+x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, and tau is set by their sum, 1, over all pieces.
+Everything else that a climb asks (U'x, f, Newton's matrix) are sums over the support, linear or quadratic in
+tau. So a piece that is told a narrow band in which tau must lie sends back the sums over what lies above it,
+and the few rows within it as they are; whoever asks then finds tau exactly and adds the rest up.
+
+The band is a guess from the last pass: while the support stays, tau moves by :math:`\bar u \cdot dw`. Where
+nothing is known yet, each piece finds the tau at which its own weights sum to its share of the objects; tau
+lies between the smallest and the largest of these (at the smallest all pieces have at least their share, at
+the largest at most). A histogram comes back with every answer: where the guess was wrong, it tells in which
+bin tau lies, and that bin is the next band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dominantsets import _rows
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.low_rank import LowRank
+from dominantsets.similarity.pieces import Mask, Piece
+from dominantsets.similarity.sharded import Recipe, ShardedLowRank, local
+from dominantsets.solvers.certificate import EPS
+from dominantsets.solvers.dual import Response, Visited
+
+FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
+BAND = 2_000  # objects that the band of a guess should hold
+BAND_LIMIT = 8_192  # objects of one piece up to which it sends their rows
+REACH = 24  # doublings of the band that the histogram of a guess covers, on either side
+BINS = 64  # of a histogram within known bounds
+VALUES_BYTES = 2**28  # values of s that a piece remembers from one round to the next
+_NOWHERE = np.empty(0)
+
+
+class Look(NamedTuple):
+    """What is asked of a pass: sums above ``high``, rows from ``low`` to there, a histogram.
+
+    No edges: only where tau may lie. ``low`` is NaN where no rows are wanted.
+    """
+
+    w: Floats
+    edges: Floats
+    low: float = np.nan
+    high: float = np.nan
+
+
+class Band(NamedTuple):
+    """Objects of a band: s, 1 / kappa, bias, rows of U."""
+
+    s: Floats
+    shares: Floats
+    bias: Floats
+    rows: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Band]) -> Band:
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+class Above(NamedTuple):
+    """Sums over the objects above a level h, with y = s - h.
+
+    Of 1, 1/kappa, y/kappa, y²/kappa, bias/kappa, bias y/kappa, y u/kappa, and of (u - w)/kappa and
+    (u - w)(u - w)'/kappa (its lower triangle).
+    """
+
+    objects: float
+    mass: float
+    lift: float
+    square: float
+    tilt: float
+    lean: float
+    image: Floats
+    first: Floats
+    second: Floats
+
+    def __add__(self, other: Any) -> Above:
+        return Above(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class Sight(NamedTuple):
+    """A piece's answer to a look."""
+
+    largest: float
+    lower: float
+    upper: float
+    bins: Floats
+    above: Above | None
+    band: Band | None
+
+
+class Facts(NamedTuple):
+    """What pieces must know of the problem."""
+
+    recipe: Recipe
+    shift: float
+    n_alive: int
+
+
+class Described(NamedTuple):
+    """A point of the simplex in a few numbers: weights max(0, s - tau) / kappa / total above a floor."""
+
+    w: Floats
+    tau: float
+    total: float
+    floor: float
+
+
+def _shares(here: LowRank, shift: float) -> Floats:
+    """1 / kappa; one number where all objects have the same."""
+    with np.errstate(divide="ignore"):  # objects that are gone do not matter
+        return 1.0 / np.maximum(here.diagonal + shift, 0.0)
+
+
+def _root(here: LowRank) -> float:
+    return float(np.sqrt(here.factor))
+
+
+def _values(piece: Piece, here: LowRank, w: Floats, remember: bool) -> Floats:
+    """s of every object, -inf for those that are gone."""
+
+    def make() -> Floats:
+        form = here.form(w, factor=_root(here))
+        return here.rows.products(w, form, piece.alive)
+
+    return (
+        piece.recall(f"s {w.tobytes().hex()[:64]}", (w.tobytes(), piece.token), make) if remember else make()
+    )
+
+
+def look(piece: Piece, facts: Facts, looks: list[Look]) -> list[Sight]:
+    """The answers of one piece to the looks of all starts."""
+    here = local(piece, facts.recipe)
+    shares = _shares(here, facts.shift)
+    remember = 8 * piece.size * len(looks) <= VALUES_BYTES
+    piece.forget("s ", {f"s {asked.w.tobytes().hex()[:64]}" for asked in looks} if remember else set())
+    return [_sight(piece, here, shares, facts, asked, remember) for asked in looks]
+
+
+def _sight(piece: Piece, here: LowRank, shares: Floats, facts: Facts, asked: Look, remember: bool) -> Sight:
+    s = _values(piece, here, asked.w, remember)
+    largest = float(s.max())
+    if not asked.edges.size:
+        return Sight(largest, *_own_tau(piece, s, shares, facts.n_alive), _NOWHERE, None, None)
+    bins = _rows.histogram(s, shares, asked.edges)
+    above = band = None
+    if asked.low <= asked.high:
+        within = np.flatnonzero((s > asked.low) & (s <= asked.high))
+        if within.size <= BAND_LIMIT:
+            above = _above(here, shares, s, asked.w, asked.high)
+            band = _band(here, shares, s, within)
+    return Sight(largest, -np.inf, np.inf, bins, above, band)
+
+
+def _own_tau(piece: Piece, s: Floats, shares: Floats, n_alive: int) -> tuple[float, float]:
+    """Bounds of tau by this piece alone: where its weights sum to its share of the objects."""
+    mine = piece.n_alive
+    if mine == 0:
+        return np.inf, -np.inf
+    keep = np.empty(piece.size, dtype=np.int64)
+    unit = mine / n_alive
+    count = _rows.sweep(s, shares, -np.inf, 0, s.size, keep, unit)
+    tau, _ = _rows.narrow(s, shares, keep, count, unit)
+    return tau, tau
+
+
+def _of(values: Floats, members: Ints) -> Floats:
+    return values[members] if values.size > 1 else np.full(members.size, values[0])
+
+
+def _above(here: LowRank, shares: Floats, s: Floats, w: Floats, high: float) -> Above:
+    members, d, root = np.flatnonzero(s > high), here.rows.d, _root(here)
+    form = here.form(w, factor=root)
+    weights, scaled = np.empty(members.size), np.empty(members.size)
+    lift, square, lean, reach = _rows.weigh(s, high, form, shares, members, weights, scaled)
+    center = np.zeros(d) if here.rows.pending is None else here.rows.pending
+    image = root * (here.rows.plain_mix(members, scaled) - reach * center)
+    own, bias = _of(shares, members), here.bias_of(members)
+    tilt = 0.0 if bias is None else float(bias @ own)
+    if d <= FEATURES_LIMIT:
+        first, second = np.zeros(d), np.zeros((d, d))
+        mass = _rows.moments(here.rows.plain, members, form, center, w, shares, first, second)
+        second = second[np.tril_indices(d)]
+    else:
+        mass = float(own.sum())
+        first, second = root * here.rows.mix(members, own) - mass * w, _NOWHERE
+    return Above(float(members.size), mass, lift, square, tilt, lean, image, first, second)
+
+
+def _band(here: LowRank, shares: Floats, s: Floats, within: Ints) -> Band:
+    bias = here.bias_of(within)
+    rows = _root(here) * here.rows.take(within)
+    return Band(s[within], _of(shares, within), np.zeros(within.size) if bias is None else bias, rows)
+
+
+def _weights(piece: Piece, here: LowRank, shares: Floats, x: Described) -> tuple[Ints, Floats]:
+    """Places and weights of a piece's members, before they are made to sum to 1."""
+    s = _values(piece, here, x.w, remember=False)
+    places = np.flatnonzero(s > x.tau)
+    weights = (s[places] - x.tau) * _of(shares, places)
+    keep = weights > x.floor * x.total
+    return places[keep], weights[keep]
+
+
+class Gathered(NamedTuple):
+    """Members of a piece, their weights, and the weighted sums of their rows (of X, not U) and biases."""
+
+    members: Ints
+    weights: Floats
+    mixed: Floats
+    lean: float
+
+
+def gather(piece: Piece, facts: Facts, points: list[Described]) -> list[Gathered]:
+    """Who is in x, with what weight."""
+    here = local(piece, facts.recipe)
+    shares = _shares(here, facts.shift)
+    out = []
+    for x in points:
+        places, weights = _weights(piece, here, shares, x)
+        bias = here.bias_of(places)
+        lean = 0.0 if bias is None else float(bias @ weights)
+        out.append(Gathered(piece.begin + places, weights, here.rows.mix(places, weights), lean))
+    return out
+
+
+def extremes(
+    piece: Piece, facts: Facts, points: list[tuple[Described, Floats, float]]
+) -> list[tuple[float, float, float, float]]:
+    """Smallest and largest payoff inside x, the largest outside, and the piece's part of f.
+
+    The payoffs are recomputed from the weights themselves: each point comes with the weighted sums of rows
+    and biases of all its members.
+    """
+    here = local(piece, facts.recipe)
+    shares = _shares(here, facts.shift)
+    out = []
+    for x, mixed, lean in points:
+        places, weights = _weights(piece, here, shares, x)
+        weights = weights / x.total
+        form = here.form(mixed, added=facts.recipe.offset + lean)
+        r = here.rows.products(mixed, form, piece.alive)
+        r[places] -= weights * (_of(here.diagonal, places) + facts.shift)
+        inside = r[places]
+        r[places] = -np.inf
+        out.append((
+            float(inside.min(initial=np.inf)), float(inside.max(initial=-np.inf)), float(r.max()),
+            float(inside @ weights),
+        ))  # fmt: skip
+    return out
+
+
+class FarPoint(Visited):
+    """x(w) as sums: no members, which are asked for at the end only."""
+
+    def __init__(
+        self, w: Floats, tau: float, sums: Above, f: float, total: float, *, width: float, miss: float,
+        stride: float,
+    ) -> None:  # fmt: skip
+        super().__init__(w, tau, int(sums.objects), sums.image / total, f)
+        self.total = total
+        self.mean = w + sums.first / sums.mass  # tau moves by this times dw while the support stays
+        self.width = width  # about this far on either side of tau a band should reach
+        self.miss, self.stride = miss, stride  # how far off the guess of tau was, for a step of which length
+        self._sums = sums
+
+    def jacobian(self) -> Floats | None:
+        """Newton's matrix J, where the pieces sent it."""
+        d = self.w.size
+        if not self._sums.second.size:
+            return None
+        matrix = np.zeros((d, d))
+        matrix[np.tril_indices(d)] = self._sums.second
+        matrix += np.tril(matrix, -1).T
+        first = np.ascontiguousarray(self._sums.first)
+        _rows.centred(self._sums.mass, first, matrix)
+        return matrix
+
+
+class _Search:
+    """The tau of one w, round by round."""
+
+    def __init__(self, w: Floats, before: FarPoint | None, offset: float) -> None:
+        self._w, self._offset = w, offset
+        self._guess, self._stride = np.nan, np.nan
+        self.found: FarPoint | None = None
+        self.look = Look(w, _NOWHERE)
+        if before is not None:
+            move = w - before.w
+            self._stride = float(np.sqrt(move @ move))
+            self._guess = guess = before.tau + float(before.mean @ move)
+            halves = before.width * 2.0 ** np.arange(REACH)
+            edges = np.concatenate([guess - halves[::-1], guess + halves])
+            # Newton's steps close in quadratically, and so does the guess: ask for rows where it will do
+            likely = before.miss * (self._stride / before.stride) ** 2 if before.stride > 0.0 else np.inf
+            hopeful = likely < before.width
+            self.look = Look(w, edges, *((guess - before.width, guess + before.width) if hopeful else ()))
+
+    def receive(self, sights: list[Sight]) -> None:
+        """Either tau is found, or the next look is set."""
+        largest = max(sight.largest for sight in sights)
+        asked = self.look
+        if not asked.edges.size:
+            self._within(min(sight.lower for sight in sights), max(sight.upper for sight in sights), True)
+            return
+        above = [sight.above for sight in sights if sight.above is not None]
+        bands = [sight.band for sight in sights if sight.band is not None]
+        if len(above) == len(sights) and self._settle(
+            reduce(Above.__add__, above), Band.joined(bands), largest
+        ):
+            return
+        counts, mass, lift = reduce(np.add, [sight.bins for sight in sights])
+        mass, lift = mass[::-1].cumsum()[::-1], lift[::-1].cumsum()[::-1]
+        edges = asked.edges
+        weight = lift - (edges - edges[0]) * mass  # of everybody, if tau were at the edge
+        k = int(np.count_nonzero(weight >= 1.0)) - 1
+        if k < 0 and mass[0] <= 0.0:
+            self.look = Look(self._w, _NOWHERE)  # nobody is above the lowest edge
+        elif k < 0:
+            self._within(edges[0] - (1.0 - weight[0]) / mass[0], edges[0], False)
+        elif k == edges.size - 1:
+            self._within(edges[k], largest, True)
+        else:
+            self._within(edges[k], edges[k + 1], counts[k] <= BAND_LIMIT)
+
+    def _within(self, low: float, high: float, few: bool) -> None:
+        """Look within bounds next, at the rows too where they may be few."""
+        slack = 8 * EPS * max(abs(low), abs(high))
+        if high - low <= 4 * slack:  # equal values in their thousands: all of them are in, to rounding
+            low -= slack
+            self.look = Look(self._w, np.array([low, high]), low, low)
+            return
+        edges = np.linspace(low - slack, high + slack, BINS + 1)
+        self.look = Look(self._w, edges, *((edges[0], edges[-1]) if few else ()))
+
+    def _settle(self, above: Above, band: Band, largest: float) -> bool:
+        """Find tau within the band, if it is there; everything then follows."""
+        high, low = self.look.high, self.look.low
+        y, everybody = band.s - high, low == high
+        over = above.lift + (high - low) * above.mass + float((band.s - low) @ band.shares)
+        if not everybody and not (above.lift <= 1.0 + 1e-12 and over >= 1.0 - 1e-12):
+            return False
+        keep = np.ones(y.size, dtype=bool)
+        while True:  # g of the rest rises until nobody is below it
+            mass = above.mass + float(band.shares[keep].sum())
+            if mass <= 0.0:
+                return False
+            depth = (1.0 - above.lift - float(y[keep] @ band.shares[keep])) / mass
+            still = keep & (y + depth > 0.0)
+            if still.sum() == keep.sum() or (above.objects == 0 and not still.any()):
+                break
+            keep = still
+        self.found = self._point(above, band, keep, depth, largest)
+        return True
+
+    def _point(self, above: Above, band: Band, keep: Any, depth: float, largest: float) -> FarPoint:
+        """tau = high - depth: what is above it, summed with the level tau instead of high."""
+        high, w = self.look.high, self._w
+        y, shares, bias, rows = (
+            band.s[keep] - high + depth,
+            band.shares[keep],
+            band.bias[keep],
+            band.rows[keep],
+        )
+        x = y * shares
+        plain = above.first + above.mass * w  # sum of u / kappa
+        total = above.lift + depth * above.mass + float(x.sum())
+        square = above.square + depth * (2.0 * above.lift + depth * above.mass) + float(y @ x)
+        lean = above.lean + depth * above.tilt + float(bias @ x)
+        image = above.image + depth * plain + x @ rows
+        off = rows - w
+        second = above.second
+        if second.size:
+            second = second + ((off * shares[:, None]).T @ off)[np.tril_indices(w.size)]
+        sums = above._replace(
+            objects=above.objects + x.size,
+            mass=above.mass + float(shares.sum()),
+            image=image,
+            first=above.first + shares @ off,
+            second=second,
+        )
+        f = float(image @ image) / total**2 + self._offset - square / total**2 + 2.0 * lean / total
+        tau = high - depth
+        span = max(largest - tau, 0.0)
+        density = band.s.size / (high - self.look.low) if band.s.size > 16 else sums.objects / (span or 1.0)
+        width = min(max(0.5 * BAND / density, 1e-9 * span), 0.5 * span) or 16 * EPS * max(abs(tau), 1e-300)
+        miss = abs(tau - self._guess) if np.isfinite(self._guess) else np.inf
+        return FarPoint(w, tau, sums, f, total, width=width, miss=miss, stride=self._stride)
+
+
+class FarDual:
+    """The dual problem of objects in pieces: what a climb asks, in rounds."""
+
+    def __init__(self, similarity: ShardedLowRank, shift: float, mask: Mask, n_alive: int) -> None:
+        self.similarity, self.shift = similarity, shift
+        self.root = float(np.sqrt(similarity.factor))
+        self.reach = self.root * similarity.longest
+        self._mask = mask
+        self._facts = Facts(similarity.recipe, shift, n_alive)
+
+    def image(self, members: Ints, weights: Floats) -> Floats:
+        """U'x."""
+        return self.root * self.similarity.mix(members, weights)[0]
+
+    def response(self, point: FarPoint) -> Response | None:
+        """How x(w) answers to w there; None where that matrix would be too large to send."""
+        matrix = point.jacobian()
+        return None if matrix is None else Response(matrix)
+
+    def at(self, W: list[Floats], before: Sequence[FarPoint | None]) -> list[FarPoint]:
+        """x(w) of several w: rounds that all of them share."""
+        searches = [
+            _Search(w, last, self.similarity.recipe.offset) for w, last in zip(W, before, strict=True)
+        ]
+        while pending := [search for search in searches if search.found is None]:
+            looks = [search.look for search in pending]
+            sights = self.similarity.pieces.ask(look, self._facts, looks, mask=self._mask)
+            for search, mine in zip(pending, zip(*sights, strict=True), strict=True):
+                search.receive(list(mine))
+        return [search.found for search in searches if search.found is not None]
+
+    def members(self, points: list[Described]) -> list[Gathered]:
+        """Members and weights of points, in one round; in increasing order, weights as they come."""
+        parts = self.similarity.pieces.ask(gather, self._facts, points, mask=self._mask)
+        return [
+            Gathered(
+                np.concatenate([part.members for part in mine]),
+                np.concatenate([part.weights for part in mine]),
+                reduce(np.add, [part.mixed for part in mine]),
+                sum(part.lean for part in mine),
+            )
+            for mine in zip(*parts, strict=True)
+        ]
+
+    def extremes(
+        self, points: list[tuple[Described, Floats, float]]
+    ) -> list[tuple[float, float, float, float]]:
+        """Smallest and largest payoff inside, largest outside, and f: recomputed, in one round."""
+        parts = self.similarity.pieces.ask(extremes, self._facts, points, mask=self._mask)
+        return [
+            (
+                min(part[0] for part in mine),
+                max(part[1] for part in mine),
+                max(part[2] for part in mine),
+                sum(part[3] for part in mine),
+            )
+            for mine in zip(*parts, strict=True)
+        ]
