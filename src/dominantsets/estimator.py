@@ -21,8 +21,9 @@ from dominantsets.multistart import MultiStart, Pass, check_multistart
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
 from dominantsets.refinement import predict_by_fit, refine, without_noise
-from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
+from dominantsets.similarity import AFFINITIES, Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.on_dask import is_dask
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.starts import check_start
@@ -217,8 +218,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame of shape (n, n_features), or Similarity
-            Rows of features; an n × n similarity for ``affinity="precomputed"``.
+        X : array, sparse matrix, DataFrame or Dask array of shape (n, n_features), or Similarity
+            Rows of features; an n × n similarity for ``affinity="precomputed"``. Rows of a Dask array stay
+            in their chunks, on the workers of the current ``distributed.Client`` where there is one; labels
+            are then Dask arrays with the same chunks.
         y : None
             Not used.
 
@@ -318,9 +321,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Similarity):
             self.n_features_in_ = X.n_features
             return X
-        if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype in (np.float32, np.float64):
-            # scikit-learn's checks read all of it
-            self.n_features_in_ = X.shape[1]
+        if is_dask(X) or (
+            isinstance(X, np.memmap) and X.ndim == 2 and X.dtype in (np.float32, np.float64)
+        ):  # scikit-learn's checks read all of it
+            self.n_features_in_ = X.shape[-1]
         else:
             X = validate_data(self, X, **self._accepted())
         if isinstance(self.affinity, Similarity):
@@ -383,6 +387,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
         self.assignment_rate_ = float((labels >= 0).mean())
         self.n_iter_ = sum(c.n_iter for c in self.clusters_)
+        if isinstance(self.similarity_, Sharded):  # as the caller's own array is: in chunks
+            for name in ("labels_", "cores_", "memberships_"):
+                setattr(self, name, self.similarity_.present(getattr(self, name)))
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):

@@ -14,10 +14,11 @@ from sklearn.utils import check_random_state
 from dominantsets._checks import one_of, real, whole
 from dominantsets.peeling import HALTS, End, Extraction, check_peeling
 from dominantsets.sampling import SAMPLINGS, sample_starts
-from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity import Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, solve_from
 from dominantsets.solvers.api import check_options, choose
+from dominantsets.solvers.sharded import LowRankShards, solve_far
 from dominantsets.solvers.starts import STARTS, check_start
 
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
@@ -85,9 +86,10 @@ class MultiStart(Extraction, Iterator[Pass]):
             raise StopIteration
         problem, monitor = self._problem, self._monitor
         monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        alive = np.flatnonzero(problem.alive)
-        starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
-        solutions = [self._cut(found) for found in self._solve([self._point(i, alive) for i in starts])]
+        starts = sample_starts(
+            problem.similarity, problem.alive, self._n_starts, self._sampling, self._random
+        )
+        solutions = [self._cut(found) for found in self._solve(starts)]
         halt = self.end or next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
         accepted, refused = self._accept(solutions)
         self.end = halt or (None if accepted else refused)
@@ -103,21 +105,27 @@ class MultiStart(Extraction, Iterator[Pass]):
             problem.remove(removed)
         return Pass(accepted, starts, solutions)
 
-    def _point(self, i: int, alive: Ints) -> Point:
+    def _point(self, i: int) -> Point:
         """All mass on the object, or half of it, the rest spread over the others."""
-        if self._start == "vertex" or alive.size == 1:
+        if self._start == "vertex" or self._problem.n_alive == 1:
             return Point(np.array([i]), np.ones(1))
+        alive = np.flatnonzero(self._problem.alive)
         weights = np.full(alive.size, HALF / (alive.size - 1))
         weights[np.searchsorted(alive, i)] = HALF
         return Point(alive, weights)
 
-    def _solve(self, points: list[Point]) -> list[DominantSet]:
+    def _solve(self, starts: Ints) -> list[DominantSet]:
         problem, monitor, options = self._problem, self._monitor, self._options
+        if isinstance(problem, LowRankShards):  # all starts share the rounds
+            half = self._start == "barycenter" and problem.n_alive > 1
+            images = problem.half_on(starts) if half else problem.on(starts)
+            return solve_far(problem, images, monitor=monitor, **options)
+        n_jobs = 1 if isinstance(problem.similarity, Sharded) else self._n_jobs
         guarded = _Guarded(monitor)
-        work = Parallel(self._n_jobs, backend="threading", return_as="generator")(
+        work = Parallel(n_jobs, backend="threading", return_as="generator")(
             # columns are kept by one solver at a time, everything else is shared
-            delayed(solve_from)(problem.beside(), point, monitor=guarded, **options)
-            for point in points
+            delayed(solve_from)(problem.beside(), self._point(int(i)), monitor=guarded, **options)
+            for i in starts
         )
         found: list[DominantSet] = []
         try:

@@ -23,6 +23,7 @@ import numpy as np
 from dominantsets._checks import warn
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.sharded import ShardedLowRank
 
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
 MOVES = 100  # single moves after a round that would lower the objective
@@ -43,7 +44,7 @@ class Refined(NamedTuple):
 
 def self_similarities(similarity: Similarity) -> Floats:
     """What stands on the diagonal: an object's similarity to its copy, or the largest similarity."""
-    if isinstance(similarity, LowRank):
+    if isinstance(similarity, (LowRank, ShardedLowRank)):
         return similarity.self_similarity
     if similarity.peak is not None:
         return np.full(similarity.n, similarity.peak)

@@ -243,6 +243,13 @@ class ShardedLowRank(Sharded):
             return self.recipe.offset
         return min(self.pieces.ask(_least_diagonal, self.recipe))
 
+    @property
+    def self_similarity(self) -> Floats:
+        """What the formula would put on the diagonal, with an entry for each object here: for assignments."""
+        if self.kind == "sqeuclidean":
+            return np.full(self.n, self.recipe.offset)
+        return np.concatenate(self.pieces.ask(_diagonal, self.recipe))
+
     def top(self, sums: Sums, mask: Mask | None) -> tuple[float, int, Floats]:
         """The object with the largest row sum, ties to the lowest number."""
         everywhere = self.pieces.ask(largest_degree, self.recipe, sums, mask=mask)
@@ -331,6 +338,10 @@ def _bounded(offset: Any, bound: float) -> float:
     M = real("offset", offset, at_least=0.0)
     require_offset(M, bound)
     return M
+
+
+def _diagonal(piece: Piece, recipe: Recipe) -> Floats:
+    return local(piece, recipe).self_similarity
 
 
 def _least_diagonal(piece: Piece, recipe: Recipe) -> float:

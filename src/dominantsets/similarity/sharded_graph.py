@@ -135,6 +135,12 @@ class ShardedGraph(Sharded):
             out[k, order[places[hit]]] = data[hit]
         return out
 
+    def column(self, i: int) -> Floats:
+        out = np.zeros(self.n)
+        ends, data = self._rows(np.array([i]))[0]
+        out[ends] = data
+        return out
+
     def cross(self, new: Any, cols: Ints) -> Floats:
         new = new[:, cols]
         return np.asarray(new.toarray() if hasattr(new, "toarray") else new, dtype=np.float64)

@@ -124,12 +124,15 @@ class LowRankShards(_Shards):
         x = Point.of(np.where(self.alive, weights_of(start, self.n), 0.0))
         return root * self.similarity.mix(*x)[0]
 
+    def on(self, objects: Ints) -> list[Floats]:
+        """U'x of starts with all mass on an object."""
+        return list(np.sqrt(self.similarity.factor) * self.similarity.rows_of(objects))
+
     def half_on(self, objects: Ints) -> list[Floats]:
         """U'x of starts with half of their mass on an object and the rest spread over the others."""
-        root, sums = float(np.sqrt(self.similarity.factor)), self.sums
-        others = max(1.0, sums.objects - 1.0)
-        rows = self.similarity.rows_of(objects)
-        return [root * (0.5 * row + 0.5 * (sums.rows - row) / others) for row in rows]
+        whole = np.sqrt(self.similarity.factor) * self.sums.rows
+        others = self.sums.objects - 1.0
+        return [0.5 * row + 0.5 * (whole - row) / others for row in self.on(objects)]
 
     def payoffs(self, x: Point) -> Payoffs:
         """With an entry for each object here: where an answer is cut, which the solver does itself."""
