@@ -44,6 +44,16 @@ def add_rows(
         k += 1
 
 
+@compiled
+def add_all_rows(A: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out += sum of weights[k] A[k], in float64 whatever A is; rows of weight 0 are skipped."""
+    for k in range(weights.size):
+        row, weight = A[k], weights[k]
+        if weight != 0.0:
+            for i in range(out.size):
+                out[i] += weight * row[i]
+
+
 @reassociated
 def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""

@@ -53,10 +53,14 @@ class Piece:
         value: _T = known[1]
         return value
 
-    def forget(self, prefix: str, keep: set[str]) -> None:
-        """Drop what is remembered under names with a prefix, but for some."""
-        for name in [name for name in self._memo if name.startswith(prefix) and name not in keep]:
-            del self._memo[name]
+    def remembers(self, name: str) -> bool:
+        """Whether something was worked out under a name."""
+        return name in self._memo
+
+    def forget(self, prefix: str, keep: set[str]) -> list[Any]:
+        """Drop what is remembered under names with a prefix, but for some; what it was, to be used again."""
+        gone = [name for name in self._memo if name.startswith(prefix) and name not in keep]
+        return [self._memo.pop(name)[1] for name in gone]
 
     def places(self, objects: Ints) -> Ints:
         """Where objects of this piece stand in it."""

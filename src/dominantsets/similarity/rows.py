@@ -119,14 +119,24 @@ class Rows:
 
     def total(self, alive: NDArray[np.bool_] | None = None) -> Floats:
         """The sum of all rows, or of those that are alive."""
+        sums = each(lambda part: self._total(part, alive), split(self.n, GRAIN // self.d))
+        out, count = (sum(column) for column in zip(*sums, strict=True))
+        return np.asarray(out if self.pending is None else out - count * self.pending)
+
+    def _total(self, whole: slice, alive: NDArray[np.bool_] | None) -> tuple[Floats, float]:
+        """The sum of the stored rows of a part, and of their weights."""
         out, count = np.zeros(self.d), 0.0
-        for part in spans(self.n, 16, 2**22):
-            here = np.arange(part.start, part.stop)
-            here = here if alive is None else here[alive[part]]
-            weights = np.ones(here.size) if self.scale is None else self.scale[here]
-            out += self.plain_mix(here, weights)
+        for part in spans(whole.stop - whole.start, 8, PIECE_BYTES):
+            here = slice(whole.start + part.start, whole.start + part.stop)
+            weights = np.ones(here.stop - here.start) if self.scale is None else self.scale[here]
+            if alive is not None:
+                weights = weights * alive[here]
+            if self.sparse:
+                out += self._X[here].T @ weights
+            else:
+                _rows.add_all_rows(self.plain[here], weights, out)
             count += float(weights.sum())
-        return out if self.pending is None else out - count * self.pending
+        return out, count
 
     def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
         """Inner products of chosen rows with chosen rows (of ``other``, where given)."""

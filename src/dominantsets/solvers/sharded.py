@@ -170,7 +170,7 @@ def solve_far(
     if not reached:
         raise KeyboardInterrupt  # before the first pass was made: there is nothing to show
     points = [
-        Described(point.w, point.tau, point.total, problem.cutoff)
+        Described(point.w, point.tau, problem.cutoff * point.total)
         for point in (climb.reached() for climb, _ in reached)
     ]
     gathered = dual.members(points)
@@ -179,11 +179,7 @@ def solve_far(
         gathered = dual.members(points)
     totals = [float(found.weights.sum()) for found in gathered]
     mixes = [
-        (
-            point._replace(total=total, floor=point.floor * point.total / total),
-            found.mixed / total,
-            found.lean / total,
-        )
+        (point, total, found.mixed / total, found.lean / total)
         for point, found, total in zip(points, gathered, totals, strict=True)
     ]
     out = []
@@ -191,7 +187,7 @@ def solve_far(
         climb, end = reached[k]
         x = Point(gathered[k].members, gathered[k].weights / totals[k])
         outcome = Outcome(x, climb.passes, end, climb.trace() if trace else None, climb.face())
-        ball = similarity.ball_of(mixes[k][1], mixes[k][2], f)
+        ball = similarity.ball_of(*mixes[k][2:], f)
         known = Recomputed(f, low, high, outside, ball)
         out.append(certify(problem, outcome, tol=tol, algorithm=algorithm, recomputed=known))
     return out

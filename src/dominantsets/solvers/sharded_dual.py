@@ -14,6 +14,7 @@ bin tau lies, and that bin is the next band.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -30,8 +31,8 @@ from dominantsets.solvers.dual import Response, Visited
 
 FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
 BAND = 2_000  # objects that the band of a guess should hold
-BAND_LIMIT = 8_192  # objects of one piece up to which it sends their rows
-REACH = 24  # doublings of the band that the histogram of a guess covers, on either side
+BAND_LIMIT = 16_384  # objects up to which the rows of a band are sent
+BELOW, ABOVE = 10, 24  # doublings of the band that the histogram of a guess covers on either side
 BINS = 64  # of a histogram within known bounds
 VALUES_BYTES = 2**28  # values of s that a piece remembers from one round to the next
 _NOWHERE = np.empty(0)
@@ -40,13 +41,15 @@ _NOWHERE = np.empty(0)
 class Look(NamedTuple):
     """What is asked of a pass: sums above ``high``, rows from ``low`` to there, a histogram.
 
-    No edges: only where tau may lie. ``low`` is NaN where no rows are wanted.
+    No edges: only where tau may lie. ``low`` is NaN where no rows are wanted; a piece that has more of them
+    than ``limit`` sends none.
     """
 
     w: Floats
     edges: Floats
     low: float = np.nan
     high: float = np.nan
+    limit: float = np.inf
 
 
 class Band(NamedTuple):
@@ -103,11 +106,10 @@ class Facts(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A point of the simplex in a few numbers: weights max(0, s - tau) / kappa / total above a floor."""
+    """A point of the simplex in a few numbers: weights max(0, s - tau) / kappa, those above a floor."""
 
     w: Floats
     tau: float
-    total: float
     floor: float
 
 
@@ -121,16 +123,19 @@ def _root(here: LowRank) -> float:
     return float(np.sqrt(here.factor))
 
 
-def _values(piece: Piece, here: LowRank, w: Floats, remember: bool) -> Floats:
+def _named(w: Floats) -> str:
+    """Under which name the values of a w are remembered."""
+    return f"s {hashlib.blake2b(w.tobytes(), digest_size=12).hexdigest()}"
+
+
+def _values(piece: Piece, here: LowRank, w: Floats, remember: bool, out: Floats | None = None) -> Floats:
     """s of every object, -inf for those that are gone."""
 
     def make() -> Floats:
         form = here.form(w, factor=_root(here))
-        return here.rows.products(w, form, piece.alive)
+        return here.rows.products(w, form, piece.alive, out)
 
-    return (
-        piece.recall(f"s {w.tobytes().hex()[:64]}", (w.tobytes(), piece.token), make) if remember else make()
-    )
+    return piece.recall(_named(w), piece.token, make) if remember else make()
 
 
 def look(piece: Piece, facts: Facts, looks: list[Look]) -> list[Sight]:
@@ -138,12 +143,22 @@ def look(piece: Piece, facts: Facts, looks: list[Look]) -> list[Sight]:
     here = local(piece, facts.recipe)
     shares = _shares(here, facts.shift)
     remember = 8 * piece.size * len(looks) <= VALUES_BYTES
-    piece.forget("s ", {f"s {asked.w.tobytes().hex()[:64]}" for asked in looks} if remember else set())
-    return [_sight(piece, here, shares, facts, asked, remember) for asked in looks]
+    # arrays that are done with are used again: the pages of new ones cost more than a product
+    spare = piece.forget("s ", {_named(asked.w) for asked in looks} if remember else set())
+    return [_sight(piece, here, shares, facts, asked, remember, spare) for asked in looks]
 
 
-def _sight(piece: Piece, here: LowRank, shares: Floats, facts: Facts, asked: Look, remember: bool) -> Sight:
-    s = _values(piece, here, asked.w, remember)
+def _sight(
+    piece: Piece,
+    here: LowRank,
+    shares: Floats,
+    facts: Facts,
+    asked: Look,
+    remember: bool,
+    spare: list[Floats],
+) -> Sight:
+    new = remember and not piece.remembers(_named(asked.w))
+    s = _values(piece, here, asked.w, remember, spare.pop() if spare and new else None)
     largest = float(s.max())
     if not asked.edges.size:
         return Sight(largest, *_own_tau(piece, s, shares, facts.n_alive), _NOWHERE, None, None)
@@ -151,7 +166,7 @@ def _sight(piece: Piece, here: LowRank, shares: Floats, facts: Facts, asked: Loo
     above = band = None
     if asked.low <= asked.high:
         within = np.flatnonzero((s > asked.low) & (s <= asked.high))
-        if within.size <= BAND_LIMIT:
+        if within.size <= asked.limit:
             above = _above(here, shares, s, asked.w, asked.high)
             band = _band(here, shares, s, within)
     return Sight(largest, -np.inf, np.inf, bins, above, band)
@@ -200,11 +215,16 @@ def _band(here: LowRank, shares: Floats, s: Floats, within: Ints) -> Band:
 
 def _weights(piece: Piece, here: LowRank, shares: Floats, x: Described) -> tuple[Ints, Floats]:
     """Places and weights of a piece's members, before they are made to sum to 1."""
-    s = _values(piece, here, x.w, remember=False)
+    name = f"x {_named(x.w)}"
+    return piece.recall(name, (piece.token, x.tau, x.floor), lambda: _weigh(piece, here, shares, x))
+
+
+def _weigh(piece: Piece, here: LowRank, shares: Floats, x: Described) -> tuple[Ints, Floats]:
+    s = _values(piece, here, x.w, remember=piece.remembers(_named(x.w)))
     places = np.flatnonzero(s > x.tau)
     weights = (s[places] - x.tau) * _of(shares, places)
-    keep = weights > x.floor * x.total
-    return places[keep], weights[keep]
+    keep = weights > x.floor
+    return (places, weights) if keep.all() else (places[keep], weights[keep])
 
 
 class Gathered(NamedTuple):
@@ -230,19 +250,19 @@ def gather(piece: Piece, facts: Facts, points: list[Described]) -> list[Gathered
 
 
 def extremes(
-    piece: Piece, facts: Facts, points: list[tuple[Described, Floats, float]]
+    piece: Piece, facts: Facts, points: list[tuple[Described, float, Floats, float]]
 ) -> list[tuple[float, float, float, float]]:
     """Smallest and largest payoff inside x, the largest outside, and the piece's part of f.
 
-    The payoffs are recomputed from the weights themselves: each point comes with the weighted sums of rows
-    and biases of all its members.
+    The payoffs are recomputed from the weights themselves: each point comes with the sum of its members'
+    weights, and their weighted sums of rows and biases.
     """
     here = local(piece, facts.recipe)
     shares = _shares(here, facts.shift)
     out = []
-    for x, mixed, lean in points:
+    for x, total, mixed, lean in points:
         places, weights = _weights(piece, here, shares, x)
-        weights = weights / x.total
+        weights = weights / total
         form = here.form(mixed, added=facts.recipe.offset + lean)
         r = here.rows.products(mixed, form, piece.alive)
         r[places] -= weights * (_of(here.diagonal, places) + facts.shift)
@@ -252,6 +272,7 @@ def extremes(
             float(inside.min(initial=np.inf)), float(inside.max(initial=-np.inf)), float(r.max()),
             float(inside @ weights),
         ))  # fmt: skip
+    piece.forget("x ", set())  # it was remembered for this
     return out
 
 
@@ -285,8 +306,9 @@ class FarPoint(Visited):
 class _Search:
     """The tau of one w, round by round."""
 
-    def __init__(self, w: Floats, before: FarPoint | None, offset: float) -> None:
+    def __init__(self, w: Floats, before: FarPoint | None, offset: float, n_pieces: int) -> None:
         self._w, self._offset = w, offset
+        self._limit = max(64, 2 * BAND_LIMIT // n_pieces)  # of a piece, where nobody knows how many there are
         self._guess, self._stride = np.nan, np.nan
         self.found: FarPoint | None = None
         self.look = Look(w, _NOWHERE)
@@ -294,19 +316,23 @@ class _Search:
             move = w - before.w
             self._stride = float(np.sqrt(move @ move))
             self._guess = guess = before.tau + float(before.mean @ move)
-            halves = before.width * 2.0 ** np.arange(REACH)
-            edges = np.concatenate([guess - halves[::-1], guess + halves])
+            halves = before.width * 2.0 ** np.arange(ABOVE)
+            edges = np.concatenate([guess - halves[:BELOW][::-1], guess + halves])
             # Newton's steps close in quadratically, and so does the guess: ask for rows where it will do
             likely = before.miss * (self._stride / before.stride) ** 2 if before.stride > 0.0 else np.inf
             hopeful = likely < before.width
-            self.look = Look(w, edges, *((guess - before.width, guess + before.width) if hopeful else ()))
+            if hopeful:
+                self.look = Look(w, edges, guess - before.width, guess + before.width, self._limit)
+            else:
+                self.look = Look(w, edges)
 
     def receive(self, sights: list[Sight]) -> None:
         """Either tau is found, or the next look is set."""
         largest = max(sight.largest for sight in sights)
         asked = self.look
         if not asked.edges.size:
-            self._within(min(sight.lower for sight in sights), max(sight.upper for sight in sights), True)
+            low, high = min(sight.lower for sight in sights), max(sight.upper for sight in sights)
+            self._within(low, high, self._limit)
             return
         above = [sight.above for sight in sights if sight.above is not None]
         bands = [sight.band for sight in sights if sight.band is not None]
@@ -322,21 +348,24 @@ class _Search:
         if k < 0 and mass[0] <= 0.0:
             self.look = Look(self._w, _NOWHERE)  # nobody is above the lowest edge
         elif k < 0:
-            self._within(edges[0] - (1.0 - weight[0]) / mass[0], edges[0], False)
+            self._within(edges[0] - (1.0 - weight[0]) / mass[0], edges[0], self._limit)
         elif k == edges.size - 1:
-            self._within(edges[k], largest, True)
+            self._within(edges[k], largest, self._limit)
         else:
-            self._within(edges[k], edges[k + 1], counts[k] <= BAND_LIMIT)
+            self._within(edges[k], edges[k + 1], np.inf if counts[k] <= BAND_LIMIT else None)
 
-    def _within(self, low: float, high: float, few: bool) -> None:
-        """Look within bounds next, at the rows too where they may be few."""
+    def _within(self, low: float, high: float, limit: float | None) -> None:
+        """Look within bounds next; at the rows too, where they may be few (a limit for each piece)."""
         slack = 8 * EPS * max(abs(low), abs(high))
         if high - low <= 4 * slack:  # equal values in their thousands: all of them are in, to rounding
             low -= slack
             self.look = Look(self._w, np.array([low, high]), low, low)
             return
         edges = np.linspace(low - slack, high + slack, BINS + 1)
-        self.look = Look(self._w, edges, *((edges[0], edges[-1]) if few else ()))
+        if limit is None:
+            self.look = Look(self._w, edges)
+        else:
+            self.look = Look(self._w, edges, edges[0], edges[-1], limit)
 
     def _settle(self, above: Above, band: Band, largest: float) -> bool:
         """Find tau within the band, if it is there; everything then follows."""
@@ -415,7 +444,8 @@ class FarDual:
     def at(self, W: list[Floats], before: Sequence[FarPoint | None]) -> list[FarPoint]:
         """x(w) of several w: rounds that all of them share."""
         searches = [
-            _Search(w, last, self.similarity.recipe.offset) for w, last in zip(W, before, strict=True)
+            _Search(w, last, self.similarity.recipe.offset, len(self.similarity.pieces))
+            for w, last in zip(W, before, strict=True)
         ]
         while pending := [search for search in searches if search.found is None]:
             looks = [search.look for search in pending]
@@ -438,7 +468,7 @@ class FarDual:
         ]
 
     def extremes(
-        self, points: list[tuple[Described, Floats, float]]
+        self, points: list[tuple[Described, float, Floats, float]]
     ) -> list[tuple[float, float, float, float]]:
         """Smallest and largest payoff inside, largest outside, and f: recomputed, in one round."""
         parts = self.similarity.pieces.ask(extremes, self._facts, points, mask=self._mask)
