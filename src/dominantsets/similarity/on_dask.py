@@ -369,7 +369,8 @@ class OnCluster(Pieces):
             return
         from distributed import wait
 
-        chunks = self._client.compute([self._blocks[index] for index in indices])
+        only = {"workers": self._workers()} if self._shunned else {}
+        chunks = self._client.compute([self._blocks[index] for index in indices], **only)
         try:
             wait(chunks, timeout=self._timeout)
         except TimeoutError:
