@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ LOW_RANK, KERNELS = ("sqeuclidean", "cosine", "linear"), ("rbf", "laplacian")
 KNOWN = (*LOW_RANK, *KERNELS, "precomputed")
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
+GLANCE = 1.0  # seconds after which one looks whether the workers are still there
 FULL = 1.25  # of its fair share of the rows: what a worker is given because it has them already
 _T = TypeVar("_T")
 
@@ -325,7 +327,7 @@ class OnCluster(Pieces):
 
         Where its worker is gone, the scheduler runs a task on another one, which finds nothing.
         """
-        from distributed import KilledWorker, wait
+        from distributed import KilledWorker
 
         futures = {
             worker: self._client.submit(
@@ -339,10 +341,7 @@ class OnCluster(Pieces):
             for worker, arguments in tasks.items()
         }
         try:
-            try:
-                wait(list(futures.values()), timeout=self._timeout)
-            except TimeoutError:
-                self._shunned |= {worker for worker, future in futures.items() if not future.done()}
+            self._wait(futures)
             done = {worker: future for worker, future in futures.items() if future.status == "finished"}
             for future in futures.values():
                 if future.status == "error" and not isinstance(future.exception(), KilledWorker):
@@ -353,6 +352,26 @@ class OnCluster(Pieces):
             if late:
                 self._client.cancel(late, force=True)
         return {worker: answers.get(worker) for worker in futures}
+
+    def _wait(self, futures: dict[str, Any]) -> None:
+        """Until all are done, their workers are gone, or it is too late.
+
+        A task whose worker is gone runs elsewhere, but not where there was nobody else at that moment.
+        """
+        from distributed import wait
+
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                wait(list(futures.values()), timeout=max(0.0, min(GLANCE, deadline - time.monotonic())))
+                return
+            except TimeoutError:
+                waiting = {worker for worker, future in futures.items() if not future.done()}
+            if not waiting & set(self._client.nthreads()):
+                return
+            if time.monotonic() >= deadline:
+                self._shunned |= waiting
+                return
 
     def _gather(self, futures: list[Any]) -> list[Any]:
         """Results that are there; a worker may go between the end of a task and its result's way here."""
