@@ -141,7 +141,7 @@ class MultiStart(Extraction, Iterator[Pass]):
 
         And why the best one was refused, where it was. What dissolved is no cluster, unless nothing else is.
         """
-        taken: Ints = np.empty(0, dtype=np.int64)
+        taken = np.zeros(self._problem.n, dtype=bool)
         accepted: list[DominantSet] = []
         refused: End | None = None
         for solution in sorted(solutions, key=lambda s: (s.status is Status.DISSOLVED, -s.value)):
@@ -149,7 +149,7 @@ class MultiStart(Extraction, Iterator[Pass]):
                 break
             if self._wanted is not None and self.n_clusters + len(accepted) == self._wanted:
                 break
-            shared = np.isin(solution.members, taken, assume_unique=True).sum()
+            shared = np.count_nonzero(taken[solution.members])
             if shared > self._max_overlap * len(solution) or shared == len(solution):
                 continue
             unwanted = self._unwanted(solution, self.n_clusters + len(accepted))
@@ -157,7 +157,7 @@ class MultiStart(Extraction, Iterator[Pass]):
                 refused = refused or unwanted
                 continue
             accepted.append(solution)
-            taken = np.union1d(taken, solution.members)
+            taken[solution.members] = True
         return accepted, refused
 
 

@@ -222,13 +222,14 @@ class _Spread(Response):
     """
 
     def __init__(self, dual: Dual, members: Ints, about: Floats) -> None:
-        self._dual, self.members = dual, members
+        # of the dual, which keeps this, only parts: in a circle its arrays would stay until somebody sweeps
+        self._root, self.members = dual.root, members
         self._rows = rows = dual.similarity.rows
         self.small = members.size < rows.d
         self._compact = not self.small and rows.d <= COMPILED_LIMIT
         self._columns: Floats | None = None
         if self._compact and not rows.sparse:
-            self.matrix = self._compiled(about)
+            self.matrix = self._compiled(dual, about)
             return
         inverse = dual.shares_of(members)
         self._mean = dual.image(members, inverse) / inverse.sum()
@@ -247,9 +248,9 @@ class _Spread(Response):
                 piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
                 self.matrix += piece.T @ piece
 
-    def _compiled(self, about: Floats) -> Floats:
+    def _compiled(self, dual: Dual, about: Floats) -> Floats:
         """J from the moments of the members' rows about a point near their mean."""
-        dual, d, members = self._dual, self._rows.d, self.members
+        d, members = self._rows.d, self.members
         plain = self._rows.plain
 
         def summed(part: slice) -> tuple[float, Floats, Floats]:
@@ -271,7 +272,7 @@ class _Spread(Response):
         """C'g."""
         if self._columns is not None:
             return np.asarray(self._columns.T @ g)
-        products = self._dual.root * self._rows.dot(g)[self.members]
+        products = self._root * self._rows.dot(g)[self.members]
         return np.asarray(self._halves * (products - self._mean @ g))
 
     def up(self, v: Floats) -> Floats:
@@ -279,7 +280,7 @@ class _Spread(Response):
         if self._columns is not None:
             return np.asarray(self._columns @ v)
         v = self._halves * v
-        return np.asarray(self._dual.image(self.members, v) - self._mean * v.sum())
+        return np.asarray(self._root * self._rows.mix(self.members, v) - self._mean * v.sum())
 
 
 def applies(similarity: LowRank, shift: float) -> bool:
