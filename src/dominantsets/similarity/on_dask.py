@@ -12,13 +12,13 @@ the free memory, else read again in every round.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
 import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dominantsets._checks import memory_available, missing_extra
 from dominantsets.similarity.base import Similarity
-from dominantsets.similarity.pieces import Here, Job, Mask, Piece, Pieces, answer
+from dominantsets.similarity.pieces import Here, Job, Mask, Piece, Pieces, answer, side_by_side
 from dominantsets.similarity.sharded import ShardedLowRank
 from dominantsets.similarity.sharded_graph import ShardedGraph
 from dominantsets.similarity.sharded_kernel import ShardedKernel
@@ -182,10 +182,13 @@ class _Place(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """A worker's results; pieces that it does not have, or whose mask is an old one, are missing."""
+    """A worker's results; pieces that it does not have, or whose mask is an old one, are missing.
 
-    worker: str
-    results: dict[int, Any]
+    Pickled by ourselves, into one string of bytes: Dask sends every array on its own, and hundreds of small
+    ones took ten times as long.
+    """
+
+    results: bytes
     missing: list[int]
 
 
@@ -199,22 +202,21 @@ def _hold(run: str, places: list[_Place], *chunks: Any) -> str:
     return _address()
 
 
-def _work(run: str, function: Callable[..., _T], common: tuple[Any, ...], jobs: list[Job]) -> _Answers:
+def _work(run: str, asked: bytes) -> _Answers:
     """On a worker: one task for all its pieces, side by side on its threads."""
+    function: Callable[..., Any]
+    common: tuple[Any, ...]
+    jobs: list[Job]
+    function, common, jobs = pickle.loads(asked)
     with _door:
         mine = dict(_held.get(run, {}))
 
-    def one(job: Job) -> _T | None:
+    def one(job: Job) -> Any:
         return answer(mine[job.piece], function, common, job) if job.piece in mine else None
 
-    threads = min(len(jobs), _n_threads())
-    if threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            results = list(pool.map(one, jobs))
-    else:
-        results = [one(job) for job in jobs]
+    results = side_by_side(one, jobs, _n_threads())
     found = {job.piece: result for job, result in zip(jobs, results, strict=True) if result is not None}
-    return _Answers(_address(), found, [job.piece for job in jobs if job.piece not in found])
+    return _Answers(pickle.dumps(found, protocol=5), [job.piece for job in jobs if job.piece not in found])
 
 
 def _forget(run: str, indices: list[int] | None = None) -> bool:
@@ -291,16 +293,22 @@ class OnCluster(Pieces):
             for index in left:
                 if index in self._homes:
                     by_worker.setdefault(self._homes[index], []).append(self._job(index, mask, extra[index]))
-            tasks = {worker: (self._run, function, common, jobs) for worker, jobs in by_worker.items()}
+            tasks = {
+                worker: (self._run, pickle.dumps((function, common, jobs), protocol=5))
+                for worker, jobs in by_worker.items()
+            }
             for worker, answers in self._submit(_work, tasks).items():
                 if answers is None:  # late, or lost: its pieces are looked for elsewhere
                     self._lose([job.piece for job in by_worker[worker]])
                     continue
-                results.update(answers.results)
+                found = pickle.loads(answers.results)
+                results.update(found)
                 self._lose(answers.missing)
-                for job in by_worker[worker]:
-                    if job.piece in answers.results and job.token is not None:
-                        self._told[job.piece] = job.token
+                self._told.update(
+                    (job.piece, job.token)
+                    for job in by_worker[worker]
+                    if job.piece in found and job.token is not None
+                )
         missing = [index for index in indices if index not in results]
         if missing:
             raise RuntimeError(

@@ -13,15 +13,18 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from dominantsets._threads import N_THREADS, alone
 from dominantsets.similarity.base import Ints
 
 _T = TypeVar("_T")
+_J = TypeVar("_J")
 
 
 class Piece:
@@ -111,6 +114,20 @@ def answer(piece: Piece, function: Callable[..., _T], common: tuple[Any, ...], j
             piece.alive = np.unpackbits(job.bits, count=piece.size).astype(bool)
             piece.token = job.token
         return function(piece, *common, *job.extra)
+
+
+def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list[_T]:
+    """Results of many jobs on a few threads, while BLAS keeps to one: its sums depend on their number."""
+    with _blas().limit(limits=1, user_api="blas"):
+        if min(threads, len(jobs)) <= 1:
+            return [work(job) for job in jobs]
+        with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
+            return list(pool.map(work, jobs))
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController()
 
 
 class Pieces(ABC):
@@ -214,7 +231,4 @@ class Here(Pieces):
             assert result is not None
             return result
 
-        if len(indices) == 1:
-            return [work(indices[0], extras[0])]
-        with ThreadPoolExecutor(N_THREADS) as pool:
-            return list(pool.map(work, indices, extras))
+        return side_by_side(lambda both: work(*both), list(zip(indices, extras, strict=True)), N_THREADS)
