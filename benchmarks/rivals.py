@@ -14,10 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,36 +27,26 @@ pin_threads(THREADS)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
-SECONDS, GIGABYTES = 60, 6
+from _contest import (  # noqa: E402
+    GIGABYTES,
+    SECONDS,
+    blobs,
+    folder,
+    limit_memory,
+    newsgroups,
+    rival,
+    run,
+    timed,
+    vectors,
+)
+
 Loaded = tuple[np.ndarray, "np.ndarray | None", int]
-
-
-def folder() -> Path:
-    return Path(os.environ["DOMINANTSETS_DATA"])
-
-
-def newsgroups(k: int) -> Loaded:
-    from dominantsets.experiments.newsgroups import features
-
-    X, y = features(k, seed=0)
-    return X, y, 5
 
 
 def digits() -> Loaded:
     from sklearn.datasets import load_digits
 
-    X, y = load_digits(return_X_y=True)
-    return X, y, 10
-
-
-def usps() -> Loaded:
-    with np.load(folder() / "vectors" / "usps.npz") as data:
-        if "X" in data:
-            X, y = data["X"], data["y"]
-        else:
-            X = np.concatenate([data["x_train"], data["x_test"]])
-            y = np.concatenate([data["y_train"], data["y_test"]])
-    return X.reshape(len(X), -1).astype(np.float64), y, 10
+    return (*load_digits(return_X_y=True), 10)
 
 
 def glove() -> Loaded:
@@ -67,24 +54,13 @@ def glove() -> Loaded:
         return data["X"], None, 20
 
 
-def blobs(n: int) -> Loaded:
-    """Ten round classes, and a fifth of uniform noise with a label of its own."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(10, size=n)
-    X = 4.0 * rng.normal(size=(10, 10))[y] + rng.normal(size=(n, 10))
-    noise = rng.random(n) < 0.2
-    X[noise] = rng.uniform(X.min(), X.max(), size=(int(noise.sum()), 10))
-    y[noise] = -1
-    return X, y, 10
-
-
 DATA: dict[str, Callable[[], Loaded]] = {
-    **{f"newsgroups {k}": lambda k=k: newsgroups(k) for k in range(1, 5)},
+    **{f"newsgroups {k}": lambda k=k: (*newsgroups(k), 5) for k in range(1, 5)},
     "digits": digits,
-    "usps": usps,
+    "usps": lambda: (*vectors("usps"), 10),
     "glove": glove,
-    "blobs 5,000": lambda: blobs(5_000),
-    "blobs 20,000": lambda: blobs(20_000),
+    "blobs 5,000": lambda: (*blobs(5_000), 10),
+    "blobs 20,000": lambda: (*blobs(20_000), 10),
 }
 
 
@@ -148,20 +124,11 @@ def plain_numpy(X: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def rival(name: str, **options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
-    def fit(X: np.ndarray, k: int) -> np.ndarray:
-        from sklearn import cluster
-
-        chosen = {key: k if value == "k" else value for key, value in options.items()}
-        return getattr(cluster, name)(**chosen).fit_predict(X)
-
-    return fit
-
-
 METHODS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "dominantsets": ours(),
-    "dominantsets, assign": ours(assign="average"),
-    "dominantsets, cosine, assign": ours(affinity="cosine", assign="average"),
+    "dominantsets, cores": ours(assign=None),
+    "dominantsets, cosine": ours(affinity="cosine"),
+    "dominantsets, diffusion": ours(affinity="diffusion"),
     "paper FW": paper(algorithm="fw"),
     "paper PFW-V": paper(algorithm="pairwise"),
     "paper PFW-B": paper(algorithm="pairwise", start="barycenter"),
@@ -179,10 +146,6 @@ METHODS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 }
 
 
-def resident_kib() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 def one(method: str, data: str, output: Path) -> None:
     """The work of a child process: fit, score, and write a row."""
     import warnings
@@ -191,17 +154,14 @@ def one(method: str, data: str, output: Path) -> None:
 
     warnings.simplefilter("ignore")
     X, y, k = DATA[data]()
-    limit = GIGABYTES * 2**30
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    limit_memory()
     few = np.random.default_rng(0).choice(len(X), 150, replace=False)
     METHODS[method](X[few].copy(), 3)
-    before, begin = resident_kib(), time.perf_counter()
-    labels = np.asarray(METHODS[method](X, k))
-    seconds = time.perf_counter() - begin
+    found, cost = timed(lambda: METHODS[method](X, k))
+    labels = np.asarray(found)
     inside = labels >= 0
     row: dict[str, Any] = {
-        "seconds": round(seconds, 4),
-        "growth_mb": round((resident_kib() - before) / 1024, 1),
+        **cost,
         "clusters": int(np.unique(labels[inside]).size),
         "share_assigned": round(float(inside.mean()), 3),
     }
@@ -214,23 +174,6 @@ def one(method: str, data: str, output: Path) -> None:
             }
         row = {key: round(value, 3) if "_" in key or key == "ari" else value for key, value in row.items()}
     output.write_text(json.dumps(row), encoding="utf-8")
-
-
-def run(method: str, data: str, output: Path) -> dict[str, Any]:
-    output.unlink(missing_ok=True)
-    command = [sys.executable, __file__, "--one", method, data, str(output)]
-    row: dict[str, Any] = {"data": data, "method": method}
-    try:
-        # loading and compiling are not timed, so the process may live longer than the fit
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 45, check=False)
-    except subprocess.TimeoutExpired:
-        return row | {"failed": f"more than {SECONDS} s"}
-    if output.exists():
-        found = json.loads(output.read_text(encoding="utf-8"))
-        return row | (found if found["seconds"] <= SECONDS else {"failed": f"more than {SECONDS} s"})
-    memory = "MemoryError" in done.stderr or "allocate" in done.stderr or done.returncode < 0
-    reason = f"more than {GIGABYTES} GB" if memory else (done.stderr.strip().splitlines() or ["?"])[-1][:80]
-    return row | {"failed": reason}
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -302,9 +245,8 @@ def main() -> None:
     rows = []
     for name in names:
         for method in METHODS:
-            rows.append(run(method, name, results / ".row.json"))
+            rows.append(run(__file__, method, name, results / ".row.json"))
             print(table(rows[-1:]).splitlines()[-1], flush=True)
-    (results / ".row.json").unlink(missing_ok=True)
     if not options.quick:
         limits = {"seconds": SECONDS, "gigabytes": GIGABYTES}
         content = {"machine": machine(), "limits": limits, "rows": rows}

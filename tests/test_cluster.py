@@ -22,7 +22,8 @@ distributed = pytest.importorskip("distributed")
 
 CHUNKS = (1_500, 1, 999, 0, 2_500, 1_000)
 X, _ = make_blobs(6_000, centers=6, n_features=6, cluster_std=2.0, random_state=0)
-OPTIONS = {"n_clusters": 5}
+# a shift is given, so that the callback hears of the run itself and not of trials of resolutions
+OPTIONS = {"n_clusters": 5, "shift": 20_000.0, "assign": None}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_the_same_numbers_as_in_this_process(undisturbed):
 )
 def test_other_kinds_and_many_starts(client, options):
     some = X[:2_000]
-    here = DominantSets(3, **options).fit(some)
+    here = DominantSets(3, **options).fit(some)  # resolution and refinement too, but for the second one
     assert_same(here, DominantSets(3, **options).fit(da.from_array(some, chunks=(700, 6))))
 
 
@@ -155,7 +156,7 @@ def test_all_workers_are_killed(client, undisturbed, workers):
 def test_a_worker_is_killed_while_a_working_set_grows(client, workers, affinity):
     """Row sums, payoffs and rows that were fetched are made again too."""
     data = graph(2_000) if affinity == "precomputed" else X[:1_500]
-    options = {"affinity": affinity, "shift": 1.0, "algorithm": "working-set"}
+    options = {"affinity": affinity, "shift": 1.0, "algorithm": "working-set", "assign": None}
     there = chunked_graph(data, (500, 1_500)) if affinity == "precomputed" else da.from_array(data, (500, 6))
     plain = DominantSets(3, **options).fit(there)
     done = []
@@ -192,7 +193,7 @@ def test_a_round_that_times_out(client, undisturbed, workers):
     """A worker that hangs: its pieces are worked on elsewhere."""
     pid = next(iter(workers.values()))
     hang = Once(lambda: os.kill(pid, signal.SIGSTOP))
-    DominantSets(1).fit(chunked())  # workers that have just started take seconds to import
+    DominantSets(1, shift=1.0).fit(chunked())  # workers that have just started take seconds to import
     try:
         with dask.config.set({"dominantsets.round-timeout": 5}):
             disturbed = DominantSets(callback=hang, **OPTIONS).fit(chunked())
@@ -242,7 +243,7 @@ def holds(run):
 
 
 def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):
-    model = DominantSets(2).fit(da.from_array(X, chunks=(1_000, 6)))
+    model = DominantSets(2, shift=1e4).fit(da.from_array(X, chunks=(1_000, 6)))
     run = model.similarity_.pieces._run
     assert all(client.run(holds, run).values())
     del model

@@ -198,8 +198,9 @@ def test_starts():
 @pytest.mark.parametrize("assign", ["average", "refine"])
 @pytest.mark.parametrize("affinity", LOW_RANK)
 def test_objects_left_over_are_assigned(affinity, assign):
-    here = DominantSets(3, affinity=affinity, assign=assign).fit(ROWS)
-    there = DominantSets(3, affinity=affinity, assign=assign).fit(chunked(ROWS))
+    options = {"affinity": affinity, "assign": assign, "keep_noise": None}
+    here = DominantSets(3, **options).fit(ROWS)
+    there = DominantSets(3, **options).fit(chunked(ROWS))
     np.testing.assert_array_equal(there.labels_.compute(), here.labels_)
     assert (there.labels_.compute() >= 0).all()
     np.testing.assert_array_equal(there.predict(ROWS), here.predict(ROWS))
@@ -235,24 +236,33 @@ def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
 def test_checkpoint(tmp_path):
     """Clusters kept by one run are taken up by another; other data are refused."""
     X, path = chunked(ROWS), str(tmp_path / "run.npz")
-    whole = DominantSets(3).fit(X)
+    options = {"n_clusters": 3, "shift": 300.0}
+    whole = DominantSets(**options).fit(X)
 
     def stop(progress):
         return progress.n_clusters == 2
 
     with pytest.warns(UserWarning, match="ended early"):
-        DominantSets(3, checkpoint=path, callback=stop).fit(X)
+        DominantSets(checkpoint=path, callback=stop, **options).fit(X)
     assert np.load(path)["members_0"].size == len(whole.clusters_[0])
     told = []
-    resumed = DominantSets(3, checkpoint=path, callback=lambda p: told.append(p.n_clusters)).fit(X)
+    resumed = DominantSets(checkpoint=path, callback=lambda p: told.append(p.n_clusters), **options).fit(X)
     assert min(told) >= 2  # it did not begin anew
     assert_same(whole, resumed)
     for k in range(3):
         np.testing.assert_array_equal(resumed.clusters_[k].weights, whole.clusters_[k].weights)
     with pytest.raises(ValueError, match="belongs to other data"):
-        DominantSets(3, checkpoint=path).fit(chunked(ROWS + 1.0))
+        DominantSets(checkpoint=path, **options).fit(chunked(ROWS + 1.0))
     with pytest.raises(ValueError, match="belongs to other parameters"):
-        DominantSets(3, affinity="cosine", checkpoint=path).fit(X)
+        DominantSets(affinity="cosine", checkpoint=path, **options).fit(X)
+
+
+def test_the_number_of_clusters_may_be_open():
+    """Which resolution, which clusters stand alone, what is noise: the same as in memory."""
+    here, there = DominantSets().fit(ROWS), DominantSets().fit(chunked(ROWS))
+    assert here.n_clusters_ == there.n_clusters_ > 1
+    assert_same(here, there)
+    assert str(there.resolution_.reason) == str(here.resolution_.reason)
 
 
 def refused(X, message, **options):

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
 from dominantsets import DominantSets, Status, Step, _rows, as_similarity, peel, solve
-from dominantsets.estimator import automatic_shift
+from dominantsets.resolution import SHARES, shift_of
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
 from dominantsets.solvers.dual import Dual
@@ -214,7 +214,7 @@ def test_passes_over_a_grid_of_data():
         for kind in ("cosine", "sqeuclidean"):
             S = as_similarity(X, kind)
             degrees = S.degrees()
-            auto = automatic_shift(S, degrees)
+            auto = shift_of(S, degrees, SHARES[1])
             for shift in (0.0, degrees.mean() / S.n, auto, 5 * auto):
                 runs = [
                     solve(S, algorithm="dual", shift=shift, start=int(i), tol=1e-13)

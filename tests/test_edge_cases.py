@@ -200,7 +200,7 @@ def test_rounding_makes_no_cluster_of_one():
 
 def test_training_rows_of_a_matrix_without_a_shift_get_their_labels():
     A = random_similarity(80, seed=3)
-    model = DominantSets(6, affinity="precomputed", shift=0.0).fit(A)
+    model = DominantSets(6, affinity="precomputed", shift=0.0, assign=None).fit(A)
     np.testing.assert_array_equal(model.predict(A), model.labels_)
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from conftest import random_similarity
 from dominantsets import DominantSets, as_similarity
-from dominantsets.refinement import refine, self_similarities
+from dominantsets.refinement import _Sums, _Table, refine, self_similarities
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
 
@@ -41,7 +41,9 @@ def test_the_objective_never_falls_and_nothing_is_left_to_gain(kind, n, k, seed)
     labels[:k] = np.arange(k)
     found = refine(S, labels, k)
     s = S.toarray() + np.diag(self_similarities(S))
-    assert set(found.labels.tolist()) == set(range(k))  # everybody somewhere, no cluster empty
+    assert set(found.labels.tolist()) - {-1} == set(range(k))  # no cluster is empty
+    alone = np.flatnonzero(found.labels < 0)  # only what has nothing in common with any of them
+    assert not s[np.ix_(alone, np.flatnonzero(found.labels >= 0))].any()
     assert found.objective[-1] == pytest.approx(objective(s, found.labels, k), rel=1e-9)
     assert np.diff(found.objective).min(initial=0.0) >= -1e-9 * found.objective[-1]
     again = refine(S, found.labels, k)
@@ -62,12 +64,12 @@ def test_spherical_k_means_in_feature_space():
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "nearest_neighbors", "path"])
 def test_the_estimator_refines(affinity):
     rows = X - X.mean(axis=0) if affinity == "cosine" else X
-    model = DominantSets(4, affinity=affinity, assign="refine").fit(rows)
+    model = DominantSets(4, affinity=affinity, keep_noise=None).fit(rows)
     assert model.assignment_rate_ == 1.0
     if affinity not in ("path", "nearest_neighbors"):
         assert adjusted_rand_score(Y, model.labels_) > 0.9
         assert (model.predict(rows) == model.labels_).mean() > 0.97
-    plain = DominantSets(4, affinity=affinity).fit(rows)
+    plain = DominantSets(4, affinity=affinity, assign=None).fit(rows)
     np.testing.assert_array_equal(model.cores_, plain.labels_)
     np.testing.assert_array_equal(model.memberships_, plain.memberships_)
 
@@ -76,8 +78,8 @@ def test_more_of_the_digits_than_the_cores_hold():
     digits, y = load_digits(return_X_y=True)
     average = DominantSets(10, assign="average").fit(digits)
     refined = DominantSets(10, assign="refine").fit(digits)
-    cores = DominantSets(10).fit(digits)
-    assert cores.assignment_rate_ < 0.9
+    cores = DominantSets(10, assign=None).fit(digits)
+    assert cores.assignment_rate_ < 1.0
     assert adjusted_rand_score(y, refined.labels_) > 0.55
     assert refined.assignment_rate_ == average.assignment_rate_ == 1.0
 
@@ -85,7 +87,8 @@ def test_more_of_the_digits_than_the_cores_hold():
 def test_noise_can_be_kept_out():
     rng = np.random.default_rng(0)
     rows = np.concatenate([X, rng.uniform(-30, 30, size=(100, 3))])
-    every = DominantSets(4, assign="refine").fit(rows)
+    every = DominantSets(4, keep_noise=None).fit(rows)
+    auto = DominantSets(4).fit(rows)
     some = DominantSets(4, assign="refine", keep_noise=0.0).fit(rows)
     strict = DominantSets(4, assign="refine", keep_noise=0.5).fit(rows)
     payoff = DominantSets(4, assign="refine", keep_noise="payoff").fit(rows)
@@ -93,9 +96,11 @@ def test_noise_can_be_kept_out():
     assert shares[0] == 1.0 > shares[1] > shares[2]
     noise = np.arange(400) >= 300
     assert (some.labels_[noise] < 0).mean() > 0.5
+    assert (auto.labels_[noise] < 0).mean() > 0.5
+    assert (auto.labels_[~noise] >= 0).mean() > 0.95
     assert ((payoff.labels_ >= 0) == (payoff.cores_ >= 0)).all()
     for wrong in (
-        {"keep_noise": 0.1},
+        {"assign": None, "keep_noise": 0.1},
         {"assign": "refine", "keep_noise": 2.0},
         {"assign": "refine", "keep_noise": "x"},
     ):
@@ -114,3 +119,39 @@ def test_new_objects_of_a_component_without_a_cluster():
     assert labels[0 if inside else 1] == 0
     assert labels[1 if inside else 0] == -1
     assert labels[2] == -1
+
+
+@given(
+    st.sampled_from(["cosine", "sqeuclidean", "linear"]),
+    st.booleans(),
+    st.integers(2, 5),
+    st.integers(0, 10_000),
+)
+def test_sums_and_the_table_agree(kind, single, k, seed):
+    """The compiled rounds against the plain ones, which ask the similarity for everything."""
+    rng = np.random.default_rng(seed)
+    rows = (rng.random((40, 3)) + 0.1).astype(np.float32 if single else np.float64)
+    S = as_similarity(rows, kind)
+    labels = rng.integers(-1, k, size=40)
+    labels[:k] = np.arange(k)
+    outside = rng.random(40) < 0.2
+    outside[:k] = False
+    labels[outside] = -1
+    table, sums = _Table(S, labels, k, outside), _Sums(S, labels, k, outside)
+    for _ in range(20):
+        np.testing.assert_allclose(sums.W, table.W, rtol=1e-9)
+        best, same = table.best(), sums.best()
+        np.testing.assert_array_equal(same, best)
+        assert (best[outside] == -1).all()
+        if np.array_equal(best, table.labels):
+            break
+        table.count(best)
+        sums.count(same)
+    np.testing.assert_allclose(sums.fit_here()[~outside], table.fit_here()[~outside], rtol=1e-9)
+
+
+def test_a_partition_is_numbered_after_its_cores():
+    model = DominantSets(4).fit(X)
+    for k, cluster in enumerate(model.clusters_):
+        inside = model.labels_[cluster.members]
+        assert np.bincount(inside[inside >= 0]).argmax() == k

@@ -1,9 +1,12 @@
 """Dominant set clustering: groups whose members are more alike than anything outside, with proof."""
 
 from dominantsets.estimator import DominantSets
+from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.multistart import MultiStart, Pass, multistart
 from dominantsets.peeling import End, Peeling, peel
+from dominantsets.resolution import Candidate, Resolution
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import (
     DominantSet,
     PathSpectrum,
@@ -19,22 +22,28 @@ from dominantsets.solvers import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Candidate",
     "DominantSet",
+    "DominantSetHierarchy",
     "DominantSets",
     "End",
+    "Group",
     "MultiStart",
     "Pass",
     "PathSpectrum",
     "Peeling",
     "Progress",
+    "Resolution",
     "Similarity",
     "Status",
     "Step",
     "Trace",
     "as_similarity",
+    "guaranteed_shift",
     "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",
     "solve",
+    "sufficient_shift",
 ]

@@ -18,20 +18,20 @@ from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
 from dominantsets.checkpoint import Checkpoint, signature
 from dominantsets.multistart import MultiStart, Pass, check_multistart
+from dominantsets.partition import Partition, partition, predict_by_fit
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
-from dominantsets.refinement import predict_by_fit, refine, without_noise
+from dominantsets.resolution import Resolution, resolve
 from dominantsets.similarity import AFFINITIES, Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.on_dask import is_dask
+from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
 
-SHIFT_PER_OBJECT = 0.01  # measured: benchmarks/shift.py
-SHIFT_PER_DEGREE = 0.9  # of a graph's mean degree
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 ASSIGNMENTS = ("average", "refine")
 
@@ -48,22 +48,26 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : int, optional
-        Largest number of clusters. Without it clusters are peeled until nothing coherent is left:
-        until one is a single object, or hardly more alike than all of the data; :func:`peel` has the
-        formula.
+        Largest number of clusters. Without it, those that stand alone: sharper than noise is, and not the
+        shell of another one (:mod:`dominantsets.coherence`); there may be none.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
-        ``"nearest_neighbors"``, ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of
-        two sets of rows.
+        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data whose
+        groups are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two
+        sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
-    shift : float or "auto", default="auto"
-        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" is
-        0.01 · n · (similarity of an object to its copy - mean similarity of two objects), in
-        proportion to n so that clusters keep their extent as more objects are drawn from one
-        distribution; for a graph, 0.9 of its mean degree.
+    shift : float, "auto", "guaranteed" or "sufficient", default="auto"
+        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
+        to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
+        the one whose clusters stand out most (:mod:`dominantsets.resolution`; ``resolution_`` has
+        the reason); for a graph, 0.9 of its mean degree, or less where that many clusters take less. It may
+        be negative, where a constant in the
+        similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
+        cluster has fewer than ``min_cluster_size`` members; "sufficient" searches for a smaller one that is
+        enough on these data (about ten times the work).
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
@@ -78,15 +82,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     cutoff : float, default=2e-12
         Members have a weight above this.
     min_cluster_size : int, default=1
-        Fitting ends before a cluster with fewer members.
-    assign : {None, "average", "refine"}, default=None
-        What becomes of objects in no cluster: they stay -1; "average": they join the cluster with which
-        they have the highest average similarity (the paper's post-assignment); "refine": all objects,
-        those of the cores too, move to the cluster that they fit best until nothing moves, see
-        :mod:`dominantsets.refinement`.
-    keep_noise : float or "payoff", optional
-        With ``assign="refine"``: a quantile q leaves out (-1) objects that fit their cluster less well than
-        the q-quantile of its core; "payoff" leaves out all that are in no core. None assigns every object.
+        Fitting ends before a cluster with fewer members; see ``shift`` for how to have none.
+    assign : {"refine", "average", None}, default="refine"
+        What becomes of objects in no core. "refine": all objects, those of the cores too, move to the
+        cluster that they fit best until nothing moves, see :mod:`dominantsets.refinement`; "average": those
+        in no core join the cluster with which they have the highest average similarity (the paper's
+        post-assignment); None: they stay -1, and the labels are the cores'.
+    keep_noise : float, "auto", "payoff" or None, default="auto"
+        With ``assign="refine"``, what stays out (-1): "auto", objects farther than 1.75 radii from the centre
+        of every core; a quantile q, those that fit their cluster less well than the q-quantile of its
+        core; "payoff", all that are in no core; None, nobody.
     n_starts : int, default=1
         1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
         so many sampled objects at once, see :func:`multistart`.
@@ -132,6 +137,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Passes of multi-start; without it, as many as clusters.
     shift_ : float
         The shift used.
+    resolution_ : Resolution
+        How it was chosen: the candidates, their scores, and the reason.
     end_ : End
         Why no more clusters were looked for.
     similarity_ : Similarity
@@ -163,8 +170,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_time: float | None = None,
         cutoff: float = 2e-12,
         min_cluster_size: int = 1,
-        assign: str | None = None,
-        keep_noise: float | str | None = None,
+        assign: str | None = "refine",
+        keep_noise: float | str | None = "auto",
         n_starts: int = 1,
         sampling: str = "uniform",
         max_overlap: float = 0.1,
@@ -252,7 +259,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
-        self.shift_ = automatic_shift(similarity, degrees) if self.shift == "auto" else float(self.shift)
+        self.resolution_ = self._resolution(similarity, degrees, monitor)
+        self.shift_ = self.resolution_.shift
         many = self.n_starts > 1
         options: dict[str, Any] = {
             "shift": self.shift_,
@@ -278,7 +286,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 **options,
             )
         else:
-            run = Peeling(similarity, self.n_clusters, **options)
+            plain = isinstance(self.start, str) and self.start == "vertex" and options["algorithm"] == "dual"
+            run = Peeling(
+                similarity, self.n_clusters, warm=self.resolution_.rough if plain else (), **options
+            )
         keep = None
         if self.checkpoint is not None:
             names = ["n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap"]
@@ -287,10 +298,28 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 name: value for name, value in options.items() if name not in ("monitor", "degrees")
             }
             keep = Checkpoint(self.checkpoint, signature(similarity, depends))
-        self.clusters_ = self._collect(run, random_state, keep)
+        if self.resolution_.halt is not None:
+            run.end = self.resolution_.halt
+        clusters = self._collect(run, random_state, keep)
         self.end_ = run.end
-        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(self.clusters_)
-        self._set_results(run.labels)
+        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
+        self._set_results(clusters, run)
+
+    def _resolution(self, similarity: Similarity, degrees: Floats, monitor: Monitor) -> Resolution:
+        """The shift: given, chosen, or such that no cluster is small."""
+        size = int(self.min_cluster_size)
+        if self.shift == "guaranteed":
+            shift = guaranteed_shift(similarity, size)
+            return Resolution(shift, f"no cluster can have fewer than {size} members.")
+        if self.shift == "sufficient":
+            shift = sufficient_shift(
+                similarity, size, self.n_clusters, degrees=degrees, monitor=monitor, cutoff=self.cutoff
+            )
+            return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
+        if not isinstance(self.shift, str):
+            return Resolution(float(self.shift), "given.")
+        refined = self.assign == "refine"
+        return resolve(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
 
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):
@@ -298,20 +327,24 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         elif not callable(self.affinity) and not isinstance(self.affinity, Similarity):
             raise ValueError(f"affinity={self.affinity!r} is neither a name, a callable nor a Similarity.")
         if isinstance(self.shift, str):
-            one_of("shift", self.shift, ("auto",))
+            one_of("shift", self.shift, ("auto", "guaranteed", "sufficient"))
+            if self.shift != "auto" and whole("min_cluster_size", self.min_cluster_size, at_least=1) < 2:
+                raise ValueError(
+                    f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
+                    f"{self.min_cluster_size}."
+                )
         shift = 0.0 if isinstance(self.shift, str) else self.shift
         check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
         if self.assign is not None:
             one_of("assign", self.assign, ASSIGNMENTS)
-        if self.keep_noise is not None:
-            quantile = (
-                not isinstance(self.keep_noise, str) and 0.0 <= real("keep_noise", self.keep_noise) <= 1.0
+        if isinstance(self.keep_noise, str):
+            one_of("keep_noise", self.keep_noise, ("auto", "payoff"))
+        elif self.keep_noise is not None and not 0.0 <= real("keep_noise", self.keep_noise) <= 1.0:
+            raise ValueError(
+                f"keep_noise={self.keep_noise!r} is not a quantile between 0 and 1, 'auto', 'payoff' or None."
             )
-            if self.assign != "refine" or not (quantile or self.keep_noise == "payoff"):
-                raise ValueError(
-                    f"keep_noise={self.keep_noise!r} needs assign='refine', and is a quantile between 0 and "
-                    "1 or 'payoff'."
-                )
+        if self.keep_noise not in (None, "auto") and self.assign != "refine":
+            raise ValueError(f"keep_noise={self.keep_noise!r} needs assign='refine', got {self.assign!r}.")
         real("verbose", self.verbose)
         whole("n_starts", self.n_starts, at_least=1)
         if self.n_starts > 1:
@@ -367,20 +400,27 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End.INTERRUPTED
         return clusters
 
-    def _set_results(self, labels: Ints) -> None:
-        memberships = np.zeros(labels.size)
+    def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart) -> None:
+        kept = list(range(len(clusters)))
+        if self.n_clusters is None:  # those that stand alone; the others were only in the way
+            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
+        numbers = np.full(len(clusters) + 1, -1, dtype=np.int64)  # the last place is for the label -1
+        numbers[kept] = np.arange(len(kept))
+        self.clusters_ = [clusters[k] for k in kept]
+        self.cores_: Ints = numbers[run.labels]
+        memberships = np.zeros(self.cores_.size)
         for k, cluster in enumerate(self.clusters_):
-            mine = labels[cluster.members] == k  # all of them, unless clusters of one pass overlap
+            mine = self.cores_[cluster.members] == k  # all of them, unless clusters of one pass overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-        self.cores_ = labels.copy()
-        self._refined: tuple[Ints, Floats] | None = None
+        labels = self.cores_.copy()
+        self._partition: Partition | None = None
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
-            refined = refine(self.similarity_, labels, len(self.clusters_))
-            self._refined = refined.labels, refined.weights
-            keep = self.keep_noise
-            labels = refined.labels if keep is None else without_noise(refined, self.cores_, keep)
+            self._partition = partition(
+                self.similarity_, self.clusters_, labels, self.keep_noise, self.resolution_.seeds
+            )
+            labels = self._partition.labels
         self.labels_ = labels
         self.memberships_: Floats = memberships
         self.n_clusters_ = len(self.clusters_)
@@ -415,7 +455,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{worst:.1g}); raise max_iter={self.max_iter} or use algorithm='pairwise'.",
                 ConvergenceWarning,
             )
-        if self.n_clusters_ == 0:
+        if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
+            warn(
+                "no cluster was found: no group stands out of the data, which look like noise or like one "
+                "group; pass n_clusters, or a shift, to get clusters anyway."
+            )
+        elif self.n_clusters_ == 0:
             warn("no cluster was found: no two objects have a positive similarity.")
         elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
             warn(
@@ -446,8 +491,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, **self._accepted())
         if sp.issparse(X):
             X = sp.csr_array(X)
-        if self.assign == "refine" and self._refined is not None:
-            return predict_by_fit(self.similarity_, *self._refined, X)
+        if self.assign == "refine" and self._partition is not None:
+            return predict_by_fit(self.similarity_, self.clusters_, self._partition, X)
         rule = predict_by_average if self.assign == "average" else predict_by_payoff
         return rule(self.similarity_, self.clusters_, X)
 
@@ -458,18 +503,3 @@ def _say(line: str) -> None:
         _log.info(line)
     else:
         sys.stderr.write(f"{line}\n")
-
-
-def automatic_shift(similarity: Similarity, degrees: Floats) -> float:
-    """The shift for which clusters keep their extent as more objects are drawn.
-
-    A cluster of M - D² is a ball that holds a fixed mass, the sum of radius² - distance² over its
-    objects; that sum grows with n, so the shift must. See docs/decisions.md for the measurement.
-    """
-    n = similarity.n
-    if n < 2:
-        return 0.0
-    if similarity.peak is None:
-        return SHIFT_PER_DEGREE * float(degrees.mean())
-    mean = float(degrees.sum()) / (n * (n - 1.0))
-    return SHIFT_PER_OBJECT * n * max(0.0, similarity.peak - mean)

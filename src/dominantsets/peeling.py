@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dominantsets._checks import real, whole
+from dominantsets.coherence import Judgement, judge
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.solvers import Callback, DominantSet, Monitor, Status, pose, solve_problem
+from dominantsets.solvers import Callback, DominantSet, Monitor, Status, pose, solve_from, solve_problem
 from dominantsets.solvers.api import check_options, choose
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome, Point
@@ -24,7 +25,8 @@ _log = logging.getLogger(__name__)
 RESIDUE = 1e-9
 # How far above the mean similarity, on the way to an object's similarity to its own copy, the payoff
 # inside a cluster must lie where the number of clusters is not given (docs/decisions.md).
-COHERENT = 0.25
+COHERENT = 0.1
+PATIENCE = 4  # sets in a row that do not stand alone, after which no more are looked for then
 
 
 class End(enum.Enum):
@@ -65,8 +67,14 @@ class Extraction:
         monitor: Monitor,
         degrees: Floats | None = None,
         trace: bool = False,
+        judged: bool = False,
+        warm: Sequence[DominantSet] = (),
     ) -> None:
         self.end: End | None = None
+        self.judgements: list[Judgement] = []
+        self._judged = judged or n_clusters is None
+        self._warm = warm  # where the clusters are expected, from a rough run
+        self._refused = 0
         self.n_clusters = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
@@ -90,6 +98,9 @@ class Extraction:
 
     def _label(self, found: DominantSet) -> None:
         """Give a cluster its number; an object that an earlier one has stays there."""
+        if self._judged:
+            self.judgements.append(judge(self._problem, found))
+            self._refused = 0 if self.judgements[-1].alone else self._refused + 1
         self.labels[found.members[self.labels[found.members] < 0]] = self.n_clusters
         self.n_clusters += 1
         _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
@@ -105,6 +116,8 @@ class Extraction:
         problem = self._problem
         if problem.n_alive == 0:
             return End.ALL_ASSIGNED
+        if self._wanted is None and self._refused >= PATIENCE:
+            return End.NOT_COHERENT
         if self._monitor.out_of_time() and self.n_clusters:
             return End.TIME_LIMIT
         if problem.n == 1:  # a single object is a cluster of one, although it has no similarity
@@ -170,7 +183,11 @@ class Peeling(Extraction, Iterator[DominantSet]):
         start = self._start
         if self.n_clusters and not isinstance(start, str):  # an object or weights hold for the first one
             start = "barycenter" if self._options["algorithm"] == "replicator" else "vertex"
-        found = solve_problem(problem, start=start, monitor=monitor, **self._options)
+        warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
+        if warm is not None and problem.alive[warm.members].all():
+            found = solve_from(problem, Point(warm.members, warm.weights), monitor=monitor, **self._options)
+        else:
+            found = solve_problem(problem, start=start, monitor=monitor, **self._options)
         found = self._cut(found)
         self.end = HALTS.get(found.status) or self._unwanted(found)
         if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):

@@ -16,15 +16,18 @@ which raises it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dominantsets import _rows
 from dominantsets._checks import warn
+from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.similarity.sharded import ShardedLowRank
 
+_NOTHING = np.empty(0)
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
 MOVES = 100  # single moves after a round that would lower the objective
 
@@ -44,10 +47,8 @@ class Refined(NamedTuple):
 
 def self_similarities(similarity: Similarity) -> Floats:
     """What stands on the diagonal: an object's similarity to its copy, or the largest similarity."""
-    if isinstance(similarity, (LowRank, ShardedLowRank)):
-        return similarity.self_similarity
     if similarity.peak is not None:
-        return np.full(similarity.n, similarity.peak)
+        return similarity.own(np.arange(similarity.n))
     return np.full(similarity.n, float(max(similarity.column(i).max() for i in _some(similarity.n))))
 
 
@@ -55,9 +56,14 @@ def _some(n: int) -> Ints:
     return np.unique(np.linspace(0, n - 1, min(n, 200)).astype(np.int64))
 
 
-class _State:
-    def __init__(self, similarity: Similarity, labels: Ints, n_clusters: int) -> None:
+class _Table:
+    """S as a table: for any similarity, one product with it for each cluster and round."""
+
+    def __init__(
+        self, similarity: Similarity, labels: Ints, n_clusters: int, outside: NDArray[np.bool_] | None
+    ) -> None:
         self.similarity, self.n_clusters = similarity, n_clusters
+        self.outside = outside
         self.own = self_similarities(similarity)
         self.labels = labels
         self.S: Floats = np.empty((0, 0))
@@ -86,6 +92,10 @@ class _State:
     def fit(self) -> Floats:
         return self.S / np.sqrt(np.maximum(self.W, 1e-300))
 
+    def fit_here(self) -> Floats:
+        """How well each object fits where it is."""
+        return self.fit()[np.arange(self.labels.size), np.maximum(self.labels, 0)]
+
     def best(self) -> Ints:
         """The best cluster of every object; ties leave it where it is, and no cluster loses its last one."""
         fit, labels = self.fit(), self.labels
@@ -94,7 +104,10 @@ class _State:
         here = fit[rows, np.maximum(labels, 0)]
         stay = inside & (fit[rows, best] <= here * (1.0 + 1e-12))
         best = np.where(stay, labels, best)
-        best = np.where(np.isneginf(fit.max(axis=1)), labels, best)
+        # what has nothing in common with any cluster waits until one has grown towards it
+        best = np.where(fit.max(axis=1) <= 0.0, labels, best)
+        if self.outside is not None:
+            best[self.outside] = -1
         for k in np.setdiff1d(labels[inside], best):
             mine = np.flatnonzero(labels == k)
             best[mine[np.argmax(fit[mine, k])]] = k
@@ -124,7 +137,98 @@ class _State:
         return moved
 
 
-def refine(similarity: Similarity, labels: Ints, n_clusters: int) -> Refined:
+class _Sums:
+    r"""The same for dense features of low rank, from d + 3 numbers a cluster.
+
+    With :math:`m_k` the sum of a cluster's rows, :math:`n_k` their number and :math:`\beta_k` the sum of
+    their biases, :math:`S_{ik} = c\,u_i \cdot m_k + n_k (b_i + m) + \beta_k`; so a round is one compiled pass
+    that places the objects and sums their new clusters, and nothing of size n × K is made.
+    """
+
+    def __init__(
+        self, similarity: LowRank, labels: Ints, n_clusters: int, outside: NDArray[np.bool_] | None
+    ) -> None:
+        self.similarity, self.n_clusters = similarity, n_clusters
+        rows = similarity.rows
+        self._scale = _NOTHING if rows.scale is None else rows.scale
+        self._bias = _NOTHING if similarity.bias is None else np.asarray(similarity.bias)
+        self._outside = np.empty(0, dtype=bool) if outside is None else outside
+        self._center = np.zeros(rows.d) if rows.pending is None else rows.pending
+        self._next: tuple[Ints, Floats] | None = None
+        self._fit = np.empty(similarity.n)
+        self.count(labels)
+
+    def count(self, labels: Ints) -> None:
+        """The sums of a partition; those that ``best`` has made on the way are not made again."""
+        self.labels = labels
+        if self._next is not None and self._next[0] is labels:
+            self._read(self._next[1])
+            return
+        d, rows = self.similarity.rows.d, self.similarity.rows
+        sums = np.zeros((self.n_clusters, d + 3))
+        for k in range(self.n_clusters):
+            members = np.flatnonzero(labels == k)
+            share = self._scale[members] if self._scale.size else np.ones(members.size)
+            sums[k, :d] = rows.plain_mix(members, share)
+            sums[k, d], sums[k, d + 2] = share.sum(), members.size
+            sums[k, d + 1] = self._bias[members].sum() if self._bias.size else 0.0
+        self._read(sums)
+
+    def _read(self, sums: Floats) -> None:
+        d, similarity = self.similarity.rows.d, self.similarity
+        mixed = sums[:, :d] - np.multiply.outer(sums[:, d], self._center)
+        leans, sizes, offset = sums[:, d + 1], sums[:, d + 2], similarity.offset or 0.0
+        square = np.einsum("kf,kf->k", mixed, mixed)
+        self.W = similarity.factor * square + offset * sizes**2 + 2.0 * sizes * leans
+        roots = np.sqrt(np.maximum(self.W, 1e-300))
+        V = similarity.factor * mixed / roots[:, None]
+        self._V = np.column_stack([V, V @ self._center])
+        self._slopes, self._constants = sizes / roots, (offset * sizes + leans) / roots
+
+    @property
+    def objective(self) -> float:
+        return float(np.sqrt(np.maximum(self.W, 0.0)).sum())
+
+    def best(self) -> Ints:
+        """The best cluster of every object, as in the table; notes the sums of what it finds."""
+        labels, rows, K = self.labels, self.similarity.rows, self.n_clusters
+        best = np.empty_like(labels)
+
+        def work(part: slice) -> Floats:
+            sums = np.zeros((K, rows.d + 3))
+            _rows.place(
+                rows.plain[part], self._V, self._constants, self._slopes, self._scale[part], self._bias[part],
+                labels[part], self._outside[part], best[part], self._fit[part], sums,
+            )  # fmt: skip
+            return sums
+
+        sums = np.sum(each(work, split(labels.size, max(1, 8 * GRAIN // (rows.d * K)))), axis=0)
+        self._next = best, sums
+        empty = np.flatnonzero((sums[:, -1] == 0) & (np.bincount(labels[labels >= 0], minlength=K) > 0))
+        if empty.size:
+            for k in empty:  # no cluster loses its last one
+                mine = np.flatnonzero(labels == k)
+                fits = rows.take(mine) @ self._V[k, :-1]
+                if self._bias.size:
+                    fits += self._slopes[k] * self._bias[mine]
+                best[mine[np.argmax(fits)]] = k
+            self._next = None
+        return best
+
+    def fit_here(self) -> Floats:
+        """How well each object fits where it is: known from the last round, which moved nothing."""
+        self.best()
+        return self._fit
+
+
+def refine(
+    similarity: Similarity,
+    labels: Ints,
+    n_clusters: int,
+    *,
+    outside: NDArray[np.bool_] | None = None,
+    rounds: int = ROUNDS,
+) -> Refined:
     """Re-assign every object until nothing moves, from labels with -1 for objects in no cluster.
 
     Parameters
@@ -135,61 +239,35 @@ def refine(similarity: Similarity, labels: Ints, n_clusters: int) -> Refined:
         Where to begin; every cluster must have a member.
     n_clusters : int
         Number of clusters.
+    outside : ndarray of bool, optional
+        Objects that take no part and keep the label -1.
+    rounds : int, default=200
+        Rounds after which it is given up.
 
     Returns
     -------
     Refined
         Labels, how well each object fits, and the objective of every round.
     """
-    state = _State(similarity, labels.copy(), n_clusters)
+    outside = outside if outside is not None and outside.any() else None
+    state: _Table | _Sums
+    if isinstance(similarity, LowRank) and not similarity.rows.sparse:
+        state = _Sums(similarity, labels.copy(), n_clusters, outside)
+    else:
+        state = _Table(similarity, labels.copy(), n_clusters, outside)
     state.count(state.best())  # objects in no cluster have to go somewhere first
     objective = [state.objective]
-    for _ in range(ROUNDS):
-        best = state.best()
-        if np.array_equal(best, state.labels):
+    for _ in range(rounds):
+        best, before = state.best(), state.labels
+        if np.array_equal(best, before):
             break
-        before, kept = state.labels, (state.S, state.W)
         state.count(best)
         if state.objective < objective[-1]:  # possible only where s is not positive semidefinite
-            state.labels, (state.S, state.W) = before, kept
+            state = _Table(similarity, before, n_clusters, outside)
             if not state.single_moves():
                 break
         objective.append(state.objective)
     else:
-        warn(f"refinement was stopped after {ROUNDS} rounds; the objective had not settled.")
-    fit = state.fit()[np.arange(labels.size), np.maximum(state.labels, 0)]
-    return Refined(state.labels, fit, state.W, objective)
-
-
-def without_noise(refined: Refined, cores: Ints, keep_noise: float | str) -> Ints:
-    """Labels with -1 for objects that do not belong.
-
-    ``keep_noise`` is a quantile q: an object stays where it fits its cluster at least as well as the
-    q-quantile of the cluster's core does. "payoff" keeps the cores only: the objects that pass the test of
-    payoffs, and so would gain by joining.
-    """
-    labels = refined.labels.copy()
-    if keep_noise == "payoff":
-        labels[cores < 0] = -1
-        return labels
-    for k in range(refined.weights.size):
-        core = (cores == k) & (labels == k)
-        if core.any():
-            level = np.quantile(refined.fit[core], float(keep_noise))
-            labels[(labels == k) & (refined.fit < level * (1.0 - 1e-12))] = -1
-    return labels
-
-
-def predict_by_fit(similarity: Similarity, labels: Ints, weights: Floats, new: Any) -> Ints:
-    """The refined cluster that a new object fits best."""
-    fits = []
-    for k, weight in enumerate(weights):
-        members = np.flatnonzero(labels == k)
-        if not members.size:
-            fits.append(np.full(new.shape[0], -np.inf))
-            continue
-        fits.append(
-            similarity.payoff(new, members, np.full(members.size, 1.0 / np.sqrt(max(weight, 1e-300))))
-        )
-    best = np.argmax(fits, axis=0)
-    return np.where(np.isneginf(np.max(fits, axis=0)), -1, best)  # in a component without a cluster
+        if rounds == ROUNDS:
+            warn(f"refinement was stopped after {ROUNDS} rounds; the objective had not settled.")
+    return Refined(state.labels, state.fit_here(), state.W, objective)

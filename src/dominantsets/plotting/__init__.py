@@ -5,6 +5,7 @@ The only place that imports matplotlib.
 
 from dominantsets.plotting._style import NOISE, PALETTE, Circle, color_of, plt
 from dominantsets.plotting.clusters import ClusterDisplay, MembershipDisplay, SimilarityDisplay
+from dominantsets.plotting.hierarchy import HierarchyDisplay
 from dominantsets.plotting.images import SegmentationDisplay
 from dominantsets.plotting.runs import TraceDisplay
 
@@ -13,6 +14,7 @@ __all__ = [
     "PALETTE",
     "Circle",
     "ClusterDisplay",
+    "HierarchyDisplay",
     "MembershipDisplay",
     "SegmentationDisplay",
     "SimilarityDisplay",

@@ -55,6 +55,8 @@ class Similarity(ABC):
         distance there is, and a shift joins such objects too.
     degrees_error : float
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
+    peaked : bool
+        Whether no two objects are more alike than ``peak``.
     local : bool
         Whether most similarities are 0 and ``nearby`` finds the others without a look at all objects.
     """
@@ -66,6 +68,7 @@ class Similarity(ABC):
     components: Ints | None = None
     zero_is_nothing: bool = True
     degrees_error: float = 0.0
+    peaked: bool = False
     local: bool = False
 
     @abstractmethod
@@ -121,6 +124,26 @@ class Similarity(ABC):
         for rows in spans(n_new, 8 * max(1, support.size)):
             out[rows] = self.cross(new[rows], support) @ weights
         return out
+
+    def largest(self) -> float:
+        """The largest similarity, or an upper bound of it; all pairs are visited where nothing is known."""
+        if self.peaked:
+            assert self.peak is not None
+            return self.peak
+        every, top = np.arange(self.n), 0.0
+        for rows in spans(self.n, 8 * self.n):
+            top = max(top, float(self.block(every[rows], every).max()))
+        return top
+
+    def own(self, objects: Ints) -> Floats:
+        """The similarity of objects to copies of themselves; for kinds that have a ``peak``."""
+        if self.peak is None:
+            raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
+        return np.full(len(objects), self.peak)
+
+    def own_of(self, new: Any) -> Floats:
+        """The same for new objects."""
+        return self.own(np.arange(new.shape[0]))
 
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         """Center and radius of the objects that have a payoff above f, where they are a ball."""

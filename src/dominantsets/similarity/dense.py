@@ -39,7 +39,7 @@ class Dense(Similarity):
         tile = TILE_ON_DISK if isinstance(A, np.memmap) else TILE
         self._A = _laid_out(A)
         self.n = self.n_features = self._A.shape[0]
-        self.peak = _checked_largest(self._A, tile)
+        self.peak, self.peaked = _checked_largest(self._A, tile), True
         self._diagonal = np.asarray(self._A.diagonal(), dtype=np.float64)
         if not np.isfinite(self._diagonal).all():
             raise ValueError("the similarity has NaN or infinite entries on its diagonal.")

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from dominantsets._checks import one_of
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
+from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
@@ -29,6 +30,7 @@ FEATURES: dict[str, Callable[..., Similarity]] = {
     "laplacian": Laplacian,
     "euclidean": Euclidean,
     "nearest_neighbors": Neighbors,
+    "diffusion": Diffusion,
     "path": Path,
 }
 AFFINITIES = (*FEATURES, "precomputed")
@@ -46,14 +48,15 @@ def as_similarity(X: Any, affinity: Any = "precomputed", **params: Any) -> Simil
         "sqeuclidean", "cosine", "linear", "rbf", "laplacian" and, in blocks of CSR rows, "precomputed".
     affinity : str or callable, default="precomputed"
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
-        ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"`` or
-        ``"precomputed"``. A callable gets two
+        ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
+        ``"diffusion"`` (random walks on that graph) or ``"precomputed"``. A callable gets two
         arrays of feature rows (two arrays of object numbers where X is an int) and returns the
         array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
-        ("auto", "exact", "approximate") for nearest_neighbors;
+        ("auto", "exact", "approximate") for nearest_neighbors and diffusion, which also takes
+        ``n_components`` and ``steps``;
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns

@@ -42,6 +42,14 @@ class Graph(Similarity):
         self.n = self.n_features = self._A.shape[0]
         _check_values(self._A)
 
+    @property
+    def matrix(self) -> sp.csr_array:
+        """The stored matrix."""
+        return self._A
+
+    def largest(self) -> float:
+        return float(self._A.data.max(initial=0.0))
+
     def block(self, rows: Ints, cols: Ints) -> Floats:
         cols = np.asarray(cols)
         order = np.argsort(cols, kind="stable")

@@ -124,7 +124,7 @@ class Rbf(Kernel):
         self.rows = Rows(X, center=mean_row(X))
         self.n, self.n_features = self.rows.n, self.rows.d
         self._norms = self.rows.square_norms()
-        self.peak = 1.0
+        self.peak, self.peaked = 1.0, True
         if gamma is None:
             chosen = representatives(self.rows, MEDIAN_SAMPLE)
             norms = self._norms[chosen]
@@ -163,7 +163,7 @@ class Laplacian(Kernel):
     def __init__(self, X: Any, *, gamma: float | None = None) -> None:
         self.rows = Rows(_only_dense(X, "laplacian"))
         self.n, self.n_features = self.rows.n, self.rows.d
-        self.peak = 1.0
+        self.peak, self.peaked = 1.0, True
         if gamma is None:
             P = self.rows.take(representatives(self.rows, MEDIAN_SAMPLE))
             self.gamma = one_over_median(cdist(P, P, "cityblock"))
@@ -186,6 +186,7 @@ class Euclidean(Kernel):
         self.n, self.n_features = self.rows.n, self.rows.d
         self._M = distance_offset(self.rows, self.rows.square_norms(), offset, power=1)
         self.offset = self.peak = self._M
+        self.peaked = True
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         out: Floats = cdist(P, Q)

@@ -113,6 +113,24 @@ class LowRank(Similarity):
             added=added,
         )
 
+    def largest(self) -> float:
+        if self.kind == "sqeuclidean":
+            return float(self.offset or 0.0)
+        return self.factor * self.longest**2 + (self.offset or 0.0)
+
+    def own(self, objects: Ints) -> Floats:
+        diagonal = self.diagonal
+        return diagonal[objects] if diagonal.size > 1 else np.full(len(objects), diagonal[0])
+
+    def rows_of(self, objects: Ints) -> Floats:
+        """The rows u of chosen objects, without the factor."""
+        return self.rows.take(objects)
+
+    def own_of(self, new: Any) -> Floats:
+        rows, bias = self._arrivals(new)
+        out = self.factor * rows.square_norms() + (self.offset or 0.0)
+        return out if bias is None else out + 2.0 * bias
+
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
         if self.kind != "sqeuclidean" or self.rows.center is None:

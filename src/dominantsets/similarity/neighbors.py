@@ -71,6 +71,10 @@ class Neighbors(Graph):
         super().__init__(graph + graph.T)
         self.n_features = d
 
+    def neighbors_of(self, new: Any) -> sp.csr_array:
+        """Which objects are the nearest of new ones: a row of ones and zeros each."""
+        return sp.csr_array(self._search.kneighbors_graph(new))
+
     def cross(self, new: Any, cols: Ints) -> Floats:
         """As if the new object stood among the others, whose own neighbours stay as they are."""
         cols = np.asarray(cols)

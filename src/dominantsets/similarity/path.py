@@ -59,6 +59,7 @@ class Path(Similarity):
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
         self.offset = self.peak = self.top
+        self.peaked = True
         self.zero_is_nothing = False
         self.components = self.tree.component if self.tree.n_components > 1 else None
 

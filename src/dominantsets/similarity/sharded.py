@@ -30,16 +30,31 @@ from dominantsets.similarity.rows import Rows, require_finite, require_square
 
 
 class Degrees:
-    """What is asked of the row sums of a similarity in pieces: never all of them."""
+    """What is asked of the row sums of a similarity in pieces: mostly their sum and the largest.
 
-    def __init__(self, total: float, largest: float, n: int) -> None:
-        self._total, self._largest, self._n = total, largest, n
+    All of them come here, eight bytes an object, only where an array is made of it: to pick a sample from the
+    lowest to the highest.
+    """
+
+    def __init__(
+        self, total: float, largest: float, n: int, every: Callable[[], Floats] | None = None
+    ) -> None:
+        self._total, self._largest, self.size = total, largest, n
+        self._every = every
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        assert self._every is not None
+        return self._every()
+
+    def copy(self) -> Degrees:
+        """Nobody changes it."""
+        return self
 
     def sum(self) -> float:
         return self._total
 
     def mean(self) -> float:
-        return self._total / self._n
+        return self._total / self.size
 
     def max(self) -> float:
         return self._largest
@@ -157,15 +172,21 @@ def measure(piece: Piece, recipe: Recipe, everybody: bool) -> Sums:
     )  # fmt: skip
 
 
-def largest_degree(piece: Piece, recipe: Recipe, sums: Sums) -> tuple[float, int, Floats]:
-    """The object of a piece with the largest row sum: the sum, its number, its row."""
+def _degrees(piece: Piece, recipe: Recipe, sums: Sums) -> Floats:
+    """Row sums of the similarity, -inf for objects that are gone."""
     here = local(piece, recipe)
     added = recipe.offset * sums.objects - (sums.norms if recipe.kind == "sqeuclidean" else 0.0)
     form = here.form(sums.rows, times=sums.objects, added=added)
     values = here.rows.products(sums.rows, form, piece.alive)
     values -= here.diagonal
+    return values
+
+
+def largest_degree(piece: Piece, recipe: Recipe, sums: Sums) -> tuple[float, int, Floats]:
+    """The object of a piece with the largest row sum: the sum, its number, its row."""
+    values = _degrees(piece, recipe, sums)
     best = int(values.argmax())
-    return float(values[best]), piece.begin + best, here.rows.take(np.array([best]))[0]
+    return float(values[best]), piece.begin + best, local(piece, recipe).rows.take(np.array([best]))[0]
 
 
 def _fingerprint(piece: Piece) -> bytes:
@@ -243,12 +264,25 @@ class ShardedLowRank(Sharded):
             return self.recipe.offset
         return min(self.pieces.ask(_least_diagonal, self.recipe))
 
-    @property
-    def self_similarity(self) -> Floats:
-        """What the formula would put on the diagonal, with an entry for each object here: for assignments."""
+    def largest(self) -> float:
         if self.kind == "sqeuclidean":
-            return np.full(self.n, self.recipe.offset)
-        return np.concatenate(self.pieces.ask(_diagonal, self.recipe))
+            return self.recipe.offset
+        return self.factor * self.longest**2 + self.recipe.offset
+
+    def own(self, objects: Ints) -> Floats:
+        if self.kind == "sqeuclidean":
+            return np.full(len(objects), self.recipe.offset)
+        if len(objects) == self.n:
+            return np.concatenate(self.pieces.ask(_diagonal, self.recipe))[objects]
+        return self._own(self.rows_of(np.asarray(objects)))
+
+    def own_of(self, new: Any) -> Floats:
+        return self._own(self._arrivals(new))
+
+    def _own(self, rows: Floats) -> Floats:
+        if self.kind == "sqeuclidean":
+            return np.full(len(rows), self.recipe.offset)
+        return np.asarray(self.factor * np.square(rows).sum(axis=1) + self.recipe.offset)
 
     def top(self, sums: Sums, mask: Mask | None) -> tuple[float, int, Floats]:
         """The object with the largest row sum, ties to the lowest number."""
@@ -264,7 +298,11 @@ class ShardedLowRank(Sharded):
     def degrees(self, random_state: Any = 0) -> Any:
         """What is asked of the row sums: their sum and the largest."""
         everybody = self.pieces.mask()
-        return Degrees(self.total_degree(self.sums), self.top(self.sums, everybody)[0], self.n)
+        largest = self.top(self.sums, everybody)[0]
+        return Degrees(self.total_degree(self.sums), largest, self.n, self._every_degree)
+
+    def _every_degree(self) -> Floats:
+        return np.concatenate(self.pieces.ask(_degrees, self.recipe, self.sums, mask=self.pieces.mask()))
 
     def rows_of(self, objects: Ints) -> Floats:
         return self.fetch(objects, self.recipe)

@@ -96,6 +96,7 @@ class ShardedGraph(Sharded):
         super().__init__(pieces, present)
         looks = pieces.ask(_survey, self.n)
         _check(looks, self.n)
+        self._largest = max(look.most for look in looks)
         self._known: dict[int, tuple[Ints, Floats]] = {}
         self._n_known = 0
 
@@ -134,6 +135,9 @@ class ShardedGraph(Sharded):
             hit = cols[order][places] == ends
             out[k, order[places[hit]]] = data[hit]
         return out
+
+    def largest(self) -> float:
+        return self._largest
 
     def column(self, i: int) -> Floats:
         out = np.zeros(self.n)

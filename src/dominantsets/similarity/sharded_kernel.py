@@ -160,8 +160,10 @@ def _rows_at(piece: Piece, recipe: KernelRecipe, objects: Ints) -> Floats:
 class KernelDegrees(Degrees):
     """Row sums that stay with the pieces: what they were made of, so that they can be made again."""
 
-    def __init__(self, name: str, changes: list[Change], top: Top, total: float, n: int) -> None:
-        super().__init__(total, top.value, n)
+    def __init__(
+        self, name: str, changes: list[Change], top: Top, total: float, n: int, every: Callable[[], Floats]
+    ) -> None:
+        super().__init__(total, top.value, n, every)
         self.name, self.changes, self.top = name, changes, top
 
 
@@ -175,7 +177,7 @@ class ShardedKernel(Sharded):
         looks = pieces.ask(survey)
         check_survey(looks)
         center = reduce(np.add, [look.total for look in looks]) / self.n if kind == "rbf" else None
-        self.peak = 1.0
+        self.peak, self.peaked = 1.0, True
         self._known: dict[int, Floats] = {}
         self.recipe = KernelRecipe(kind, center, 1.0 if gamma is None else positive(gamma))
         if gamma is None:
@@ -239,7 +241,11 @@ class ShardedKernel(Sharded):
         name, changes = uuid.uuid4().hex, [Change(few, factor)]
         tops = self.pieces.ask(row_sums, self.recipe, name, 0, changes, mask=self.pieces.mask())
         top = max(tops, key=lambda top: (top.value, -top.vertex))
-        return KernelDegrees(name, changes, top, sum(top.total for top in tops), self.n)
+
+        def every() -> Floats:
+            return factor * np.concatenate(self.pieces.ask(summed, self.recipe, few))
+
+        return KernelDegrees(name, changes, top, sum(top.total for top in tops), self.n, every)
 
     def top(self, name: str, changes: list[Change], new: int, mask: Mask) -> tuple[Top, float]:
         """The object with the largest row sum after the last ``new`` changes, and the sum of all."""

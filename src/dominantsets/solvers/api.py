@@ -166,6 +166,9 @@ def solve_from(
     trace: bool = False,
 ) -> DominantSet:
     """The same from a point, by a method that takes one."""
+    if isinstance(problem, sharded.LowRankShards):
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+        return sharded.solve_far(problem, [problem.at(x0)], **options)[0]
     problem = problem.within(x0)
     if problem.similarity.components is not None:  # what x0 has of other components stays out
         inside = problem.alive[x0.support]

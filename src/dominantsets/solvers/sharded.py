@@ -121,8 +121,11 @@ class LowRankShards(_Shards):
             return np.asarray(root * self.sums.rows / self.sums.objects)
         if np.ndim(start) == 0:
             return np.asarray(root * self.similarity.rows_of(np.array([int(start)]))[0])
-        x = Point.of(np.where(self.alive, weights_of(start, self.n), 0.0))
-        return root * self.similarity.mix(*x)[0]
+        return self.at(Point.of(np.where(self.alive, weights_of(start, self.n), 0.0)))
+
+    def at(self, x: Point) -> Floats:
+        """U'x of a point."""
+        return np.asarray(np.sqrt(self.similarity.factor) * self.similarity.mix(*x)[0])
 
     def on(self, objects: Ints) -> list[Floats]:
         """U'x of starts with all mass on an object."""

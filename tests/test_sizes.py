@@ -1,0 +1,77 @@
+"""Shifts under which no cluster is small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+from conftest import inverse_distance, random_similarity
+from dominantsets import DominantSets, Status, as_similarity, guaranteed_shift, peel, sufficient_shift
+
+KINDS = ["sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "dense", "graph", "callable"]
+
+
+def similarity(kind, n, seed):
+    rows = np.random.default_rng(seed).random((n, 3)) + 0.1
+    if kind == "dense":
+        return as_similarity(random_similarity(n, seed))
+    if kind == "graph":
+        return as_similarity(sp.csr_array(random_similarity(n, seed, zeros=0.4)))
+    return as_similarity(rows, inverse_distance if kind == "callable" else kind)
+
+
+@given(st.sampled_from(KINDS), st.integers(2, 30), st.integers(0, 10_000))
+def test_the_bound_of_the_largest_similarity(kind, n, seed):
+    S = similarity(kind, n, seed)
+    assert S.largest() >= S.toarray().max() * (1.0 - 1e-12)
+
+
+@given(st.sampled_from(KINDS), st.integers(4, 30), st.integers(2, 12), st.integers(0, 10_000))
+def test_no_cluster_is_small_under_the_guaranteed_shift(kind, n, size, seed):
+    S = similarity(kind, n, seed)
+    left = n
+    for found in peel(S, n, shift=guaranteed_shift(S, size), cutoff=0.0, tol=1e-12):
+        if found.status is not Status.CONVERGED:
+            return  # the theorem is about stationary points; graphs dissolve under large shifts
+        assert len(found) >= min(size, left)
+        left -= len(found)
+
+
+def test_the_guarantee_cannot_be_had_for_less():
+    """A clique of k equal similarities, alone: k members are stationary up to (k - 1) a, not above."""
+    A = np.zeros((8, 8))
+    A[:3, :3] = A[3:, 3:] = 1.0
+    np.fill_diagonal(A, 0.0)
+    below = next(peel(A, 1, shift=2.0 - 1e-3, start=0))
+    above = next(peel(A, 1, shift=guaranteed_shift(as_similarity(A), 4), start=0))
+    assert set(below.members) == {0, 1, 2}
+    assert len(above) >= 4
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "rbf", "nearest_neighbors"])
+def test_the_search_finds_a_smaller_one_that_is_enough(affinity):
+    X, _ = make_blobs(300, centers=4, random_state=0)
+    S = as_similarity(X, affinity)
+    size = 12
+    shift = sufficient_shift(S, size, 4)
+    assert shift <= guaranteed_shift(S, size)
+    sizes = [len(c) for c in peel(S, 4, shift=shift)]
+    assert min(sizes) >= size
+    peak = S.largest() if S.peak is None else S.peak
+    less = [len(c) for c in peel(S, 4, shift=(shift + peak) / 1.12 - peak)]
+    assert min(less) < size  # not smaller than it has to be
+
+
+def test_the_estimator_offers_both():
+    X, _ = make_blobs(300, centers=4, random_state=0)
+    for shift in ("guaranteed", "sufficient"):
+        model = DominantSets(3, affinity="rbf", shift=shift, min_cluster_size=20).fit(X)
+        assert min(len(c) for c in model.clusters_) >= 20
+        assert "20 members" in model.resolution_.reason
+    assert model.shift_ < guaranteed_shift(model.similarity_, 20)
+    with pytest.raises(ValueError, match="min_cluster_size, which must be at least 2"):
+        DominantSets(3, shift="guaranteed").fit(X)
