@@ -250,7 +250,7 @@ def _try(
     run = Peeling(
         sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
         algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
-        cutoff=2e-12, min_cluster_size=1, monitor=monitor, degrees=degrees, judged=True,
+        cutoff=2e-12, min_cluster_size=1, monitor=monitor, degrees=degrees.copy(), judged=True,
     )  # fmt: skip
     clusters = list(run)
     kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.alone]

@@ -101,7 +101,7 @@ class Problem:
     """max x'(A - shift I)x over the simplex of the objects that are alive.
 
     Removed objects are masked, never copied out. ``columns`` and ``degrees`` are made when first asked
-    for and kept from one cluster to the next.
+    for and kept from one cluster to the next; degrees that are given are taken over, and change.
     """
 
     in_pieces = False  # whether payoffs are made elsewhere, and never all of them come here
@@ -118,7 +118,7 @@ class Problem:
         self.n = similarity.n
         self.alive = np.ones(self.n, dtype=bool)
         self.n_alive = self.n
-        self._degrees = None if degrees is None else degrees.copy()
+        self._degrees = degrees
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
@@ -219,7 +219,7 @@ class Ranking:
     """
 
     def __init__(self, degrees: Floats) -> None:
-        self._degrees = None if degrees is None else degrees.copy()
+        self._degrees = degrees
         self._order = np.argsort(-degrees, kind="stable")
         self._sorted = degrees[self._order]
         self._next = 0
