@@ -86,14 +86,13 @@ class Sharded(Similarity):
         """The rows of chosen objects, as the similarity sees them."""
         raise NotImplementedError
 
-    def fetch(self, objects: Ints, *how: Any) -> Floats:
+    def fetch(self, objects: Ints, function: Callable[..., Floats], recipe: Any) -> Floats:
         """Rows by number, in the order asked for, in one round over the pieces that have them."""
         order = np.argsort(objects, kind="stable")
         parts = self.pieces.split(np.asarray(objects)[order])
         which = [k for k, (part,) in enumerate(parts) if len(part)]
-        found = np.concatenate(self.pieces.ask(_rows_at, *how, each=parts, which=which))
-        out = np.empty_like(found)
-        out[order] = found
+        out = np.empty((len(objects), self.n_features))
+        out[order] = np.concatenate(self.pieces.ask(function, recipe, each=parts, which=which))
         return out
 
 
@@ -305,7 +304,7 @@ class ShardedLowRank(Sharded):
         return np.concatenate(self.pieces.ask(_degrees, self.recipe, self.sums, mask=self.pieces.mask()))
 
     def rows_of(self, objects: Ints) -> Floats:
-        return self.fetch(objects, self.recipe)
+        return self.fetch(objects, _rows_at, self.recipe)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         out = self._between(self.rows_of(np.asarray(rows)), self.rows_of(np.asarray(cols)))

@@ -190,16 +190,8 @@ class ShardedKernel(Sharded):
         if self.n > MEDIAN_SAMPLE:  # the one time that a number for each object comes here
             along = np.concatenate(self.pieces.ask(_project, self.recipe, direction(self.n_features)))
             chosen = evenly(along, MEDIAN_SAMPLE)
-        P = self.fetch(chosen)
+        P = self.fetch(chosen, _rows_at, self.recipe)
         return one_over_median(cdist(P, P, "sqeuclidean" if self.recipe.kind == "rbf" else "cityblock"))
-
-    def fetch(self, objects: Ints, *how: Any) -> Floats:
-        order = np.argsort(objects, kind="stable")
-        parts = self.pieces.split(np.asarray(objects)[order])
-        which = [k for k, (part,) in enumerate(parts) if len(part)]
-        out = np.empty((len(objects), self.n_features))
-        out[order] = np.concatenate(self.pieces.ask(_rows_at, self.recipe, each=parts, which=which))
-        return out
 
     def learn(self, objects: Ints, rows: Floats) -> None:
         """Keep rows that came along with something else."""
@@ -212,7 +204,7 @@ class ShardedKernel(Sharded):
     def rows_of(self, objects: Ints) -> Floats:
         missing = np.array([i for i in np.asarray(objects).tolist() if i not in self._known], dtype=np.int64)
         if missing.size:
-            self.learn(missing, self.fetch(missing))
+            self.learn(missing, self.fetch(missing, _rows_at, self.recipe))
         return np.array([self._known[i] for i in np.asarray(objects).tolist()])
 
     def few(self, objects: Ints, weights: Floats) -> Few:
@@ -237,7 +229,7 @@ class ShardedKernel(Sharded):
         if self.n > SAMPLED_ABOVE:
             chosen = np.sort(check_random_state(random_state).choice(self.n, SAMPLE, replace=False))
             factor = self.n / SAMPLE
-        few = Few(chosen, self.fetch(chosen), np.ones(chosen.size))
+        few = Few(chosen, self.fetch(chosen, _rows_at, self.recipe), np.ones(chosen.size))
         name, changes = uuid.uuid4().hex, [Change(few, factor)]
         tops = self.pieces.ask(row_sums, self.recipe, name, 0, changes, mask=self.pieces.mask())
         top = max(tops, key=lambda top: (top.value, -top.vertex))
