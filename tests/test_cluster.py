@@ -13,7 +13,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel
-from dominantsets.similarity import on_dask
+from dominantsets.similarity import on_cluster
+from dominantsets.similarity.pieces import Here
+from dominantsets.similarity.sharded import ShardedLowRank
 from test_dask import assert_same, chunked_graph, graph
 
 da = pytest.importorskip("dask.array")
@@ -93,8 +95,8 @@ def test_the_same_labels_as_in_memory(undisturbed, workers):
 def test_the_same_numbers_as_in_this_process(undisturbed):
     """Who computes does not matter: neither the number of threads nor that it is another process."""
     pieces = [X[a : a + size] for a, size in zip(np.cumsum([0, *CHUNKS]), CHUNKS, strict=False)]
-    here = on_dask.Here([lambda p=p: p for p in pieces], CHUNKS, 6, kept=True)
-    similarity = on_dask.ShardedLowRank(here, lambda array: array, "sqeuclidean", "bound")
+    here = Here([lambda p=p: p for p in pieces], CHUNKS, 6, kept=True)
+    similarity = ShardedLowRank(here, lambda array: array, "sqeuclidean", "bound")
     run = peel(similarity, 5, shift=undisturbed.shift_)
     for a, b in zip(run, undisturbed.clusters_, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)
@@ -239,7 +241,7 @@ def test_bad_data_on_a_worker_are_refused_in_the_usual_sentence(client, workers)
 
 
 def holds(run):
-    return run in on_dask._held
+    return run in on_cluster._held
 
 
 def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):

@@ -15,7 +15,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from conftest import features
 from dominantsets import DominantSets, Status, as_similarity, multistart, peel, solve
-from dominantsets.solvers import sharded_dual
+from dominantsets.solvers import sharded_dual, sharded_pass
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -172,7 +172,7 @@ def test_rounds_are_few():
 def test_more_features_than_newtons_matrix_is_sent_for(monkeypatch):
     X = features(600, 8)
     here = solve(as_similarity(X, "sqeuclidean"), shift=3_000.0)
-    monkeypatch.setattr(sharded_dual, "FEATURES_LIMIT", 4)
+    monkeypatch.setattr(sharded_pass, "FEATURES_LIMIT", 4)
     there = solve(as_similarity(da.from_array(X, chunks=(200, 8)), "sqeuclidean"), shift=3_000.0)
     assert there.status is Status.CONVERGED
     assert there.value == pytest.approx(here.value, rel=1e-9)

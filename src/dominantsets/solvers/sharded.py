@@ -15,7 +15,8 @@ from dominantsets.solvers.climb import Climb, climb_together
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
 from dominantsets.solvers.result import DominantSet
-from dominantsets.solvers.sharded_dual import Described, FarDual, FarPoint
+from dominantsets.solvers.sharded_dual import FarDual, FarPoint
+from dominantsets.solvers.sharded_pass import Described
 from dominantsets.solvers.starts import weights_of
 
 SPARE = 256  # best others that come with the payoffs of a point
