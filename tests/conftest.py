@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.neighbors import kneighbors_graph
 
 from dominantsets import as_similarity
 
@@ -63,6 +65,22 @@ def _numbers(rows: Any, cols: Any) -> Any:
     return 1.0 / (1.0 + np.abs(np.subtract.outer(rows, cols)))
 
 
+def diffusion_by_hand(X: np.ndarray, k: int, count: int, steps: int) -> np.ndarray:
+    """From the definition: eigenvectors of the walk's own matrix, which is not symmetric."""
+    C = kneighbors_graph(X, k).toarray()
+    G = 0.5 * (C + C.T)
+    P = G / G.sum(axis=1, keepdims=True)
+    values, vectors = np.linalg.eig(P)
+    order = np.argsort(-values.real)[: count + 1]
+    values, vectors = values.real[order], vectors.real[:, order]
+    constant = np.ptp(vectors / np.abs(vectors).max(axis=0), axis=0) < 1e-6
+    values, vectors = values[~constant][:count], vectors[:, ~constant][:, :count]
+    # the length of an eigenvector: as the stationary distribution weighs it
+    share = G.sum(axis=1) / G.sum()
+    vectors = vectors / np.sqrt(share @ vectors**2)
+    return cosine_similarity(vectors * ((1.0 + values) / 2.0) ** steps) + 1.0
+
+
 def formula(kind: str, X: np.ndarray) -> np.ndarray:
     """The dense matrix of a kind, written directly from its definition."""
     X = np.asarray(X, dtype=np.float64)
@@ -90,6 +108,8 @@ def formula(kind: str, X: np.ndarray) -> np.ndarray:
         near = np.zeros((n, n))
         np.put_along_axis(near, np.argsort(D2, axis=1)[:, :7], 1.0, axis=1)
         A = (near + near.T) / 2
+    elif kind == "diffusion":
+        A = diffusion_by_hand(X, 7, 5, 4)
     elif kind == "path":
         P = np.sqrt(D2)
         for k in range(n):
@@ -105,8 +125,8 @@ def formula(kind: str, X: np.ndarray) -> np.ndarray:
 
 KINDS = (
     "dense", "fortran", "memmap", "graph", "sqeuclidean", "cosine", "linear", "rbf", "laplacian",
-    "euclidean", "callable", "numbers", "nearest_neighbors", "path", "sparse-sqeuclidean", "sparse-cosine",
-    "sparse-linear", "sparse-rbf",
+    "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "sparse-sqeuclidean",
+    "sparse-cosine", "sparse-linear", "sparse-rbf",
 )  # fmt: skip
 
 
@@ -143,5 +163,8 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, np.n
             params["gamma"] = 0.1
         if base == "nearest_neighbors":
             params["n_neighbors"] = 7
+        if base == "diffusion":
+            params = {"n_neighbors": 7, "n_components": 5, "steps": 4}
         S = as_similarity(sp.csr_array(X) if base != name else X, base, **params)
-    return name, S, A, 1e-12 * float(A.max())
+    rounding = 1e-9 if name == "diffusion" else 1e-12  # of eigenvectors
+    return name, S, A, rounding * float(A.max())

@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
 from dominantsets import DominantSets, Status, Step, _rows, as_similarity, peel, solve
-from dominantsets.resolution import SHARES, shift_of
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
 from dominantsets.solvers.dual import Dual
@@ -214,7 +213,7 @@ def test_passes_over_a_grid_of_data():
         for kind in ("cosine", "sqeuclidean"):
             S = as_similarity(X, kind)
             degrees = S.degrees()
-            auto = shift_of(S, degrees, SHARES[1])
+            auto = 0.01 * S.n * (S.peak - degrees.sum() / (S.n * (S.n - 1)))
             for shift in (0.0, degrees.mean() / S.n, auto, 5 * auto):
                 runs = [
                     solve(S, algorithm="dual", shift=shift, start=int(i), tol=1e-13)
@@ -241,7 +240,7 @@ def test_a_cluster_is_a_ball():
         fall = cluster.radius**2 - np.square(X[cluster.members] - cluster.center).sum(axis=1)
         np.testing.assert_allclose(cluster.weights, fall / fall.sum(), atol=1e-9)
         left[cluster.members] = False
-    model = DominantSets(3, shift=2 * S.offset).fit(X)
+    model = DominantSets(3, shift=2 * S.offset, assign=None).fit(X)
     new = X + 0.3
     first = np.full(300, -1)
     for k, cluster in reversed(list(enumerate(model.clusters_))):

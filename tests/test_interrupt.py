@@ -56,13 +56,13 @@ def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
             press_ctrl_c(progress)
 
     X = features(300)
-    model = DominantSets(4, algorithm="fw", tol=0.0, max_iter=40_000, callback=in_the_second)
+    model = DominantSets(4, algorithm="fw", shift=100.0, tol=0.0, max_iter=40_000, callback=in_the_second)
     with pytest.warns(UserWarning, match="interrupted.*2 clusters were found"):
         model.fit(X)
     assert model.end_ is End.INTERRUPTED
     assert model.n_clusters_ == 2
     assert model.clusters_[1].status is Status.INTERRUPTED
-    assert set(model.labels_) == {-1, 0, 1}
+    assert set(model.cores_) == {-1, 0, 1}
 
 
 def test_a_time_limit_returns_what_has_been_reached():

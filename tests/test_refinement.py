@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from conftest import random_similarity
-from dominantsets import DominantSets, as_similarity
+from dominantsets import DominantSets, as_similarity, refinement
 from dominantsets.refinement import _Sums, _Table, refine, self_similarities
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
@@ -155,3 +155,18 @@ def test_a_partition_is_numbered_after_its_cores():
     for k, cluster in enumerate(model.clusters_):
         inside = model.labels_[cluster.members]
         assert np.bincount(inside[inside >= 0]).argmax() == k
+
+
+def test_some_stand_for_a_cluster_of_many(monkeypatch):
+    """Above the limit a round asks for a part of the similarities; the partition is nearly the same."""
+    rows, y = make_blobs(1_200, centers=4, n_features=3, random_state=1)
+    S = as_similarity(rows, "rbf")
+    start = np.where(np.random.default_rng(0).random(1_200) < 0.3, y, -1)
+    whole = refine(S, start, 4)
+    asked = []
+    monkeypatch.setattr(refinement, "EVERYBODY", 1_000)
+    monkeypatch.setattr(refinement, "SAMPLED", 50)
+    monkeypatch.setattr(S, "gradient", lambda m, w: asked.append(m.size) or type(S).gradient(S, m, w))
+    some = refine(S, start, 4)
+    assert max(asked) == 50
+    assert adjusted_rand_score(whole.labels, some.labels) > 0.95

@@ -33,11 +33,20 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 # spelled out for the type checker and the help page; a test holds them against the library's own lists
 Format = Literal["csv", "tsv", "parquet", "npy", "npz", "mtx", "edges", "graphml"]
 Affinity = Literal[
-    "sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "nearest_neighbors", "path"
+    "sqeuclidean",
+    "cosine",
+    "linear",
+    "rbf",
+    "laplacian",
+    "euclidean",
+    "nearest_neighbors",
+    "diffusion",
+    "path",
 ]
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
-Assign = Literal["average", "refine"]
+Assign = Literal["refine", "average", "none"]
+KeepNoise = Literal["auto", "payoff", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -208,11 +217,19 @@ def cluster_command(
         str, typer.Option(help="The resolution: a number, the larger the larger the clusters; or auto.")
     ] = "auto",
     assign: Annotated[
-        Assign | None,
+        Assign,
         typer.Option(
-            help="average: put what is left over into the cluster most like it; refine: every object."
+            help="refine: every object where it fits best; average: those outside the cores join the cluster "
+            "most like them; none: the cores alone."
         ),
-    ] = None,
+    ] = "refine",
+    keep_noise: Annotated[
+        KeepNoise,
+        typer.Option(
+            help="What refine leaves out as noise: auto, what is far from every core; payoff, all outside "
+            "the cores; none, nothing."
+        ),
+    ] = "auto",
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
     tol: Annotated[float, typer.Option(help="Relative gap at which a cluster counts as converged.")] = 1e-10,
     max_time: Annotated[
@@ -242,7 +259,8 @@ def cluster_command(
         matrix="distance" if distance else "similarity" if similarity else None,
         convert=convert,
         shift=shift,
-        assign=assign,
+        assign=None if assign == "none" else assign,
+        keep_noise=None if keep_noise == "none" else keep_noise if assign == "refine" else "auto",
         algorithm=algorithm,
         tol=tol,
         max_time=max_time,

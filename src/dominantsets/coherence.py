@@ -30,6 +30,7 @@ OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of 
 # Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
 # differs from the identity by about 1 / root m (benchmarks/resolution.py counts what noise passes)
 SHARP, SHARP_OF_FEW = 0.2, 3.0
+SHARP_ENOUGH = 0.7
 SOME = 400  # objects of a set from which its sharpness is found, where it takes a matrix of them
 MANY = 20_000  # and where it takes their features only
 
@@ -53,8 +54,11 @@ class Judgement(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Its share in the score of a resolution: size times sharpness, nothing for a shell."""
-        return self.size * self.sharpness if self.own else 0.0
+        """Its share in the score of a resolution: size times sharpness, nothing for a shell.
+
+        A sharpness above 0.7 counts as 0.7: a ball with nothing around it gets ever sharper as it grows.
+        """
+        return self.size * min(self.sharpness, SHARP_ENOUGH) if self.own else 0.0
 
 
 def judge(problem: Problem, found: DominantSet) -> Judgement:

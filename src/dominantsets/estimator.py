@@ -89,9 +89,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         in no core join the cluster with which they have the highest average similarity (the paper's
         post-assignment); None: they stay -1, and the labels are the cores'.
     keep_noise : float, "auto", "payoff" or None, default="auto"
-        With ``assign="refine"``, what stays out (-1): "auto", objects farther than 1.75 radii from the centre
-        of every core; a quantile q, those that fit their cluster less well than the q-quantile of its
-        core; "payoff", all that are in no core; None, nobody.
+        With ``assign="refine"``, what stays out (-1): "auto", what lies far outside every core, or all that
+        lies outside where much lies far (:func:`dominantsets.partition.noise_of`); a quantile q, objects
+        that fit their cluster less well than the q-quantile of its core; "payoff", all that are in no core;
+        None, nobody.
     n_starts : int, default=1
         1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
         so many sampled objects at once, see :func:`multistart`.

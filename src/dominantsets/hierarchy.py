@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.coherence import judge
 from dominantsets.peeling import HALTS, End
-from dominantsets.resolution import resolve, shift_of
+from dominantsets.resolution import Scale, resolve
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.sizes import guaranteed_shift
@@ -177,7 +177,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         monitor = Monitor(self.max_time)
         degrees = similarity.degrees()
-        finest = shift_of(similarity, degrees, FINEST) if similarity.peak is not None else 0.0
+        finest = Scale(similarity, degrees).shift(FINEST) if similarity.peak is not None else 0.0
         lowest = min(0.0, finest) if self.min_shift is None else float(self.min_shift)
         self.levels_ = _levels(similarity, lowest, int(self.n_levels))
         limits = {"tol": float(self.tol), "max_iter": int(self.max_iter)}

@@ -43,7 +43,8 @@ class Job:
     matrix: str | None = None  # "similarity", "distance", or None for features
     convert: str = "max"
     shift: str = "auto"
-    assign: str | None = None
+    assign: str | None = "refine"
+    keep_noise: str | None = "auto"
     algorithm: str = "auto"
     tol: float = 1e-10
     max_time: float | None = None
@@ -62,6 +63,7 @@ class Job:
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
+            keep_noise=self.keep_noise,
             verbose=int(bar),
         )
         model.fit(X)

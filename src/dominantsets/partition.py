@@ -13,39 +13,50 @@ from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers import DominantSet
 
-FAR = 1.75  # radii of a core beyond which an object is noise: docs/decisions.md
+FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
+NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
 
 
-def far_objects(similarity: Similarity, clusters: list[DominantSet]) -> NDArray[np.bool_]:
-    r"""Objects farther than FAR radii from the centre of every core.
+def noise_of(
+    similarity: Similarity, clusters: list[DominantSet], cores: Ints
+) -> tuple[NDArray[np.bool_], float]:
+    r"""Which objects are noise, and the radii of a core beyond which they are.
 
     In feature space the squared distance to the centre of a core is :math:`s_{ii} - 2 \sum_j x_j s_{ij} +
-    x^T S x`; the radius is the distance of its farthest member, and no smaller than the median one of all
-    cores. Nothing is far where no radius is known (graphs, cores of copies).
+    x^T S x`; the radius of a core is the distance of its farthest member. Where the cores hold only the
+    middle of the clusters, the rest lies close around them. So where many objects lie beyond 1.75 radii of
+    every core there is noise, and then it is everything outside the cores' balls; else it is what little
+    lies beyond 1.75 radii. Nothing is noise where no radius is known (graphs, cores of copies).
     """
     nobody = np.zeros(similarity.n, dtype=bool)
-    if similarity.peak is None or not clusters:
-        return nobody
-    own, parts = self_similarities(similarity), Balls.of(similarity, clusters)
-    if parts is None:
-        return nobody
-    near = nobody
-    for cluster, reach, inside in zip(clusters, parts.reach, parts.inside, strict=True):
+    balls = Balls.of(similarity, clusters)
+    if balls is None:
+        return nobody, np.inf
+    own, outside = self_similarities(similarity), cores < 0
+    far, close = nobody | True, nobody | True
+    for k, cluster in enumerate(clusters):
         payoffs = similarity.gradient(cluster.members, cluster.weights)
         payoffs[cluster.members] += own[cluster.members] * cluster.weights
-        near |= own - 2.0 * payoffs + inside <= reach
-    return ~near
+        squares = own - 2.0 * payoffs + balls.inside[k]
+        far &= squares > FAR**2 * balls.squares[k]
+        close &= squares > balls.squares[k]
+    far &= outside
+    if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
+        return close & outside, 1.0
+    return far, FAR
 
 
 class Balls(NamedTuple):
-    """x'Sx of each core, and the squared distance from its centre beyond which an object is far."""
+    """x'Sx of each core, and the square of its radius, which is no smaller than the median one."""
 
     inside: Floats
-    reach: Floats
+    squares: Floats
 
     @classmethod
     def of(cls, similarity: Similarity, clusters: list[DominantSet]) -> Balls | None:
-        """None where all cores are points."""
+        """None where there is no distance, or all cores are points."""
+        if similarity.peak is None or not clusters:
+            return None
         own = self_similarities(similarity)
         inside, squares = np.empty(len(clusters)), np.empty(len(clusters))
         for k, cluster in enumerate(clusters):
@@ -54,22 +65,21 @@ class Balls(NamedTuple):
             payoffs = cluster.threshold + (cluster.shift + own[members]) * weights
             inside[k] = weights @ payoffs
             squares[k] = float((own[members] - 2.0 * payoffs).max()) + inside[k]
-        squares = np.maximum(squares, 0.0)
-        middle = float(np.median(squares))
         level = 1e-9 * float(np.abs(own).max())
         if float(squares.max()) <= level:
             return None
-        return cls(inside, FAR**2 * np.maximum(squares, max(middle, level)))
+        # a part in 10⁹ more, lest rounding puts the farthest member outside
+        return cls(inside, (1.0 + 1e-9) * np.maximum(squares, max(float(np.median(squares)), level)))
 
 
 class Partition(NamedTuple):
     """The labels of all objects, and what it takes to place new ones: the refined clusters before noise was
-    left out, their W_k, and how noise is told."""
+    left out, their W_k, and the radii of a core beyond which there is noise."""
 
     labels: Ints
     refined: Ints
     weights: Floats
-    keep_noise: float | str | None
+    radii: float
 
 
 def partition(
@@ -90,8 +100,8 @@ def partition(
     cores : ndarray of int
         Labels of their members, -1 elsewhere.
     keep_noise : float, str or None
-        "auto" leaves out what is far from every core, before refinement; "payoff" all that is in no core, a
-        quantile q what fits less well than the q-quantile of its cluster's core, both afterwards.
+        "auto" leaves out noise as told by :func:`noise_of`, before refinement; "payoff" all that is in no
+        core, a quantile q what fits less well than the q-quantile of its cluster's core, both afterwards.
     seeds : ndarray of int, optional
         Another place to begin; the result with the higher objective is taken, with the numbers of the cores
         that it shares most objects with.
@@ -102,19 +112,18 @@ def partition(
         Labels, and what ``predict`` needs.
     """
     count = len(clusters)
-    outside = None
+    outside, radii = None, np.inf
     if keep_noise == "auto":
-        outside = far_objects(similarity, clusters)
-        outside[cores >= 0] = False
+        outside, radii = noise_of(similarity, clusters, cores)
     best = refine(similarity, cores, count, outside=outside)
     if seeds is not None and np.unique(seeds[seeds >= 0]).size == count:
         other = refine(similarity, seeds, count, outside=outside)
         if other.objective[-1] > best.objective[-1] * (1.0 + 1e-12):
             best = _numbered(other, cores, count)
     labels = best.labels
-    if keep_noise not in (None, "auto"):
+    if keep_noise is not None and keep_noise != "auto":
         labels = without_noise(best, cores, keep_noise)
-    return Partition(labels, best.labels, best.weights, keep_noise)
+    return Partition(labels, best.labels, best.weights, radii)
 
 
 def _numbered(refined: Refined, cores: Ints, count: int) -> Refined:
@@ -160,12 +169,12 @@ def predict_by_fit(
             fits[k] = similarity.payoff(new, members, share)
     top = fits.max(axis=0)  # 0: nothing in common with anybody; -inf: another component
     labels = np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=0))
-    balls = Balls.of(similarity, clusters) if partition.keep_noise == "auto" and similarity.peak else None
+    balls = Balls.of(similarity, clusters) if np.isfinite(partition.radii) else None
     if balls is not None:
         own = similarity.own_of(new)
         near = np.zeros(new.shape[0], dtype=bool)
-        for cluster, reach, inside in zip(clusters, balls.reach, balls.inside, strict=True):
+        for k, cluster in enumerate(clusters):
             payoffs = similarity.payoff(new, cluster.members, cluster.weights)
-            near |= own - 2.0 * payoffs + inside <= reach
+            near |= own - 2.0 * payoffs + balls.inside[k] <= partition.radii**2 * balls.squares[k]
         labels = np.where(near, labels, -1)
     return labels

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from dominantsets import _rows
 from dominantsets._checks import warn
 from dominantsets._threads import GRAIN, each, split
-from dominantsets.similarity import LowRank, Similarity
+from dominantsets.similarity import LowRank, Path, Similarity
 from dominantsets.similarity.base import Floats, Ints
 
 _NOTHING = np.empty(0)
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
+EVERYBODY = 20_000  # objects up to which a round may cost their square
+SAMPLED, SAMPLED_ROUNDS = 200, 10  # above: objects that stand for a cluster, and rounds
 MOVES = 100  # single moves after a round that would lower the objective
 
 
@@ -64,6 +66,9 @@ class _Table:
     ) -> None:
         self.similarity, self.n_clusters = similarity, n_clusters
         self.outside = outside
+        # where a round would ask for every similarity of many objects, some of each cluster stand for it
+        quick = similarity.local or isinstance(similarity, LowRank | Path)
+        self.sampled = similarity.n > EVERYBODY and not quick
         self.own = self_similarities(similarity)
         self.labels = labels
         self.S: Floats = np.empty((0, 0))
@@ -76,8 +81,12 @@ class _Table:
         self.S = np.empty((self.similarity.n, self.n_clusters))
         for k in range(self.n_clusters):
             members = np.flatnonzero(labels == k)
-            self.S[:, k] = self.similarity.gradient(members, np.ones(members.size))
-            self.S[members, k] += self.own[members]
+            size = members.size
+            if self.sampled and size > SAMPLED:
+                members = members[np.linspace(0, size - 1, SAMPLED).astype(np.int64)]
+            share = np.full(members.size, size / max(1, members.size))
+            self.S[:, k] = self.similarity.gradient(members, share)
+            self.S[members, k] += self.own[members] * share
             if self.similarity.components is not None and members.size:
                 home = self.similarity.components[members[0]]
                 self.S[self.similarity.components != home, k] = -np.inf
@@ -235,7 +244,8 @@ def refine(
     Parameters
     ----------
     similarity : Similarity
-        Of any kind; each round costs one product with it for each cluster, no n × n matrix.
+        Of any kind; each round costs one product with it for each cluster, no n × n matrix. For kernels and
+        matrices of more than 20,000 objects 200 objects stand for each cluster, for ten rounds.
     labels : ndarray of int
         Where to begin; every cluster must have a member.
     n_clusters : int
@@ -256,6 +266,7 @@ def refine(
         state = _Sums(similarity, labels.copy(), n_clusters, outside)
     else:
         state = _Table(similarity, labels.copy(), n_clusters, outside)
+        rounds = min(rounds, SAMPLED_ROUNDS) if state.sampled else rounds
     state.count(state.best())  # objects in no cluster have to go somewhere first
     objective = [state.objective]
     for _ in range(rounds):

@@ -14,8 +14,9 @@ each is given the score
 .. math:: \frac1n \sum_k |C_k| \, \text{sharpness}_k
 
 over its clusters that are not shells of others (:mod:`dominantsets.coherence`): how much of the data lies in
-groups that stand out. With ``n_clusters`` the highest score wins; without it, the fewest clusters with nearly
-that score, so that clusters are not split for little.
+groups that stand out. The smallest shift with nearly the highest score wins, among those that give as many
+clusters as asked for; where no number is given, among those with the fewest clusters that nearly reach the
+highest score of all, so that clusters are not split for little.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dominantsets.coherence import Judgement
-from dominantsets.partition import far_objects
+from dominantsets.partition import noise_of
 from dominantsets.peeling import HALTS, End, Peeling
 from dominantsets.refinement import refine
 from dominantsets.similarity import LowRank, Path, Sharded, Similarity, as_similarity
@@ -37,11 +38,12 @@ from dominantsets.solvers.api import choose
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
 FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
-SAMPLE = 3_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
-SAMPLE_A_CLUSTER = 50
+SAMPLE = 2_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
+SAMPLE_A_CLUSTER = 75
 SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
 SIDE = 64  # objects on either side of the pairs from which the quartile is taken
-NEARLY = 0.85  # of the best score, without n_clusters
+NEARLY = 0.85  # of the best score that is enough for fewer clusters, where their number is not given
+EQUAL = 0.95  # of the best score that is as good, for a smaller shift and purer cores
 RACE = 8  # rounds of refinement after which partitions are compared
 ROUGH = 1e-5  # relative gap that is enough to compare resolutions
 
@@ -113,22 +115,31 @@ class _Trial:
     found: list[DominantSet]
 
 
-def shift_of(similarity: Similarity, degrees: Floats, share: float) -> float:
-    """The shift of a resolution, for a similarity that knows how alike an object and its copy are."""
-    n = similarity.n
-    if n < 2:
-        return 0.0
-    assert similarity.peak is not None
-    spread = similarity.peak - _quartile(similarity, degrees)
-    if not spread > 1e-12 * abs(similarity.peak):  # all alike
-        return 0.0
-    return share * max(1.0, float(np.sqrt(FEW / n))) * n * spread - similarity.peak
+class Scale:
+    """What turns shares into shifts: n, p and p - q of a similarity that knows p."""
 
+    def __init__(self, similarity: Similarity, degrees: Floats) -> None:
+        assert similarity.peak is not None
+        self.n, self.peak = similarity.n, similarity.peak
+        some = _evenly(degrees, 2 * SIDE)
+        quartile = (
+            float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25)) if self.n > 1 else self.peak
+        )
+        self.spread = self.peak - quartile
+        # objects differ in it only under "linear"; each alone must stay concave
+        self.least = float(similarity.own(np.arange(self.n)).min())
 
-def _quartile(similarity: Similarity, degrees: Floats) -> float:
-    """The lower quartile of the similarities of two objects, from a few thousand pairs."""
-    some = _evenly(degrees, 2 * SIDE)
-    return float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25))
+    @property
+    def alike(self) -> bool:
+        """Whether all objects are."""
+        return not self.spread > 1e-12 * abs(self.peak)
+
+    def shift(self, share: float) -> float:
+        """The shift of a resolution."""
+        if self.alike:
+            return 0.0
+        kappa = share * max(1.0, float(np.sqrt(FEW / self.n))) * self.n * self.spread
+        return max(kappa - self.peak, -self.least + 0.1 * (self.peak - self.least))
 
 
 def _evenly(degrees: Floats, count: int) -> Ints:
@@ -168,23 +179,23 @@ def resolve(
     """
     if similarity.peak is None:
         return _resolve_graph(similarity, degrees, n_clusters, monitor)
-    standard = shift_of(similarity, degrees, SHARES[1])
-    if similarity.n < 4 or standard == 0.0:
-        return Resolution(standard, "too little to compare.")
+    scale = Scale(similarity, degrees)
+    if similarity.n < 4 or scale.alike:
+        return Resolution(scale.shift(SHARES[1]), "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
-    if objects.size == similarity.n and not isinstance(similarity, Sharded):
-        sub, sub_degrees = similarity, degrees
-    else:  # objects in pieces: a sample is looked at here
+    sub, sub_degrees, sub_scale = similarity, degrees, scale
+    if objects.size < similarity.n or isinstance(similarity, Sharded):  # what is in pieces is looked at here
         sub = restricted(similarity, objects)
         sub_degrees = sub.degrees()
+        sub_scale = Scale(sub, sub_degrees)
     trials: list[_Trial] = []
     for share in SHARES:
         if trials and monitor.out_of_time():
             break
-        shift = shift_of(similarity, degrees, share)
-        trial, halt = _try(sub, sub_degrees, share, shift, n_clusters, monitor)
+        shifts = scale.shift(share), sub_scale.shift(share)
+        trial, halt = _try(sub, sub_degrees, share, *shifts, n_clusters, monitor)
         if halt in (End.INTERRUPTED, End.STOPPED):
-            return Resolution(standard, "ended early.", halt=halt)
+            return Resolution(scale.shift(SHARES[1]), "ended early.", halt=halt)
         trials.append(trial)
     chosen, reason = _choose([t.candidate for t in trials], n_clusters)
     best = trials[chosen]
@@ -211,7 +222,7 @@ def _resolve_graph(
         return Resolution(SHARES_OF_DEGREE[0] * mean, "a graph: 0.9 of its mean degree.")
     candidates: list[Candidate] = []
     for share in SHARES_OF_DEGREE:
-        trial, halt = _try(similarity, degrees, share, share * mean, n_clusters, monitor)
+        trial, halt = _try(similarity, degrees, share, share * mean, share * mean, n_clusters, monitor)
         if halt in (End.INTERRUPTED, End.STOPPED):
             return Resolution(share * mean, "ended early.", halt=halt)
         candidates.append(trial.candidate)
@@ -243,10 +254,18 @@ def restricted(similarity: Similarity, objects: Ints) -> Similarity:
 
 
 def _try(
-    sub: Similarity, degrees: Floats, share: float, shift: float, n_clusters: int | None, monitor: Monitor
+    sub: Similarity,
+    degrees: Floats,
+    share: float,
+    shift: float,
+    here: float,
+    n_clusters: int | None,
+    monitor: Monitor,
 ) -> tuple[_Trial, End | None]:
-    """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did."""
-    here = shift if sub.peak is None else shift_of(sub, degrees, share)
+    """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did.
+
+    ``shift`` is the resolution's for all objects, ``here`` for those of the sample.
+    """
     run = Peeling(
         sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
         algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
@@ -268,23 +287,25 @@ def _weight(judgement: Judgement) -> float:
 
 
 def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, str]:
-    if n_clusters is not None:
-        most = max(c.n_clusters for c in candidates)
-        able = [k for k, c in enumerate(candidates) if c.n_clusters == most]
-        chosen = max(able, key=lambda k: candidates[k].score)
-        return chosen, f"the highest score, {candidates[chosen].score:.3f}, of those with {most} clusters."
+    """The candidate's number, and why it."""
     best = max(c.score for c in candidates)
-    near = [k for k, c in enumerate(candidates) if c.score >= NEARLY * best and c.n_clusters]
-    chosen = min(near, key=lambda k: (candidates[k].n_clusters, -candidates[k].score), default=0)
-    c = candidates[chosen]
-    reason = f"fewest clusters, {c.n_clusters}, with a score of {c.score:.3f} near the best, {best:.3f}."
-    return chosen, reason
+    if n_clusters is not None:
+        count = max(c.n_clusters for c in candidates)
+    else:
+        near = [c.n_clusters for c in candidates if c.score >= NEARLY * best and c.n_clusters]
+        count = min(near, default=0)
+    able = [k for k, c in enumerate(candidates) if c.n_clusters == count]
+    top = max(candidates[k].score for k in able)
+    chosen = max(k for k in able if candidates[k].score >= EQUAL * top)
+    what = f"the smallest shift with nearly the highest score, {top:.3f}, of those with {count} clusters"
+    if n_clusters is None:
+        what += f"; more of them reach at most {best:.3f}"
+    return chosen, f"{what}."
 
 
 def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
     """The partition with the highest objective among the refined ones of all candidates, noise left out."""
-    outside = far_objects(sub, best.clusters)
-    outside[best.labels >= 0] = False
+    outside, _ = noise_of(sub, best.clusters, best.labels)
     wanted = len(best.clusters)
     same = [t for t in trials if len(t.clusters) == wanted]
     starts = [
