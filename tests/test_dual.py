@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
 from dominantsets import DominantSets, Status, Step, _rows, as_similarity, peel, solve
-from dominantsets.solvers import Problem, climb
+from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
 from dominantsets.solvers.dual import Dual
 
@@ -276,7 +276,7 @@ def test_dense_starts(start):
 def test_where_newtons_matrix_is_too_large_safe_steps_are_extrapolated(monkeypatch):
     S = as_similarity(features(400, 8), "sqeuclidean")
     newton = solve(S, algorithm="dual", shift=3 * S.offset)
-    monkeypatch.setattr(climb, "DENSE_LIMIT", 1)
+    monkeypatch.setattr(dual_module, "DENSE_LIMIT", 1)
     extrapolated = solve(S, algorithm="dual", shift=3 * S.offset)
     assert extrapolated.status is Status.CONVERGED
     assert extrapolated.value == pytest.approx(newton.value, rel=1e-9)

@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from conftest import features, formula
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.coherence import judge
-from dominantsets.partition import far_objects
+from dominantsets.partition import noise_of
 from dominantsets.refinement import refine
 from dominantsets.solvers import Problem
 from dominantsets.solvers.dual import Dual
@@ -563,9 +563,10 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
     for size in (2**28, 64):
         monkeypatch.setitem(tensor_low_rank.BLOCK_NUMBERS, device, size)
-        far = far_objects(theirs, clusters[False])
-        np.testing.assert_array_equal(far_objects(ours, clusters[True]), far)
-        outside = far & (run[False].labels < 0)
+        outside, radii = noise_of(theirs, clusters[False], run[False].labels)
+        noise, same = noise_of(ours, clusters[True], run[True].labels)
+        np.testing.assert_array_equal(noise, outside)
+        assert same == radii
         a = refine(theirs, run[False].labels, 3, outside=outside)
         b = refine(ours, run[True].labels, 3, outside=outside)
         np.testing.assert_array_equal(a.labels, b.labels)

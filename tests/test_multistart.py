@@ -206,7 +206,7 @@ def test_a_dpp_spreads_its_starts():
         random_state = np.random.RandomState(0)
         hits[how] = np.mean(
             [
-                np.unique(y[sampling.sample_starts(S, np.arange(200), 10, how, random_state)]).size
+                np.unique(y[sampling.sample_starts(S, np.ones(200, bool), 10, how, random_state)]).size
                 for _ in range(40)
             ]
         )
@@ -217,7 +217,7 @@ def test_a_dpp_spreads_its_starts():
 def test_objects_without_features_are_described_by_their_similarities(make):
     A = as_similarity(X, "rbf").toarray()
     chosen = sampling.sample_starts(
-        as_similarity(make(A)), np.arange(50, 400), 6, "dpp", np.random.RandomState(0)
+        as_similarity(make(A)), np.arange(len(A)) >= 50, 6, "dpp", np.random.RandomState(0)
     )
     assert np.unique(chosen).size == 6
     assert chosen.min() >= 50
@@ -227,11 +227,11 @@ def test_more_starts_than_the_rank_are_filled_up_with_a_warning():
     rows = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 5.0]]), 20, axis=0)
     S = as_similarity(rows, "rbf")
     with pytest.warns(UserWarning, match="only 3 of 5 starts"):
-        chosen = sampling.sample_starts(S, np.arange(60), 5, "dpp", np.random.RandomState(0))
+        chosen = sampling.sample_starts(S, np.ones(60, bool), 5, "dpp", np.random.RandomState(0))
     assert np.unique(chosen).size == 5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sampling.sample_starts(S, np.arange(4), 9, "dpp", np.random.RandomState(0)).size == 4
+        assert sampling.sample_starts(S, np.arange(60) < 4, 9, "dpp", np.random.RandomState(0)).size == 4
 
 
 def test_many_objects_need_no_large_matrix():

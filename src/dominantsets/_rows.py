@@ -44,6 +44,16 @@ def add_rows(
         k += 1
 
 
+@compiled
+def add_all_rows(A: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out += sum of weights[k] A[k], in float64 whatever A is; rows of weight 0 are skipped."""
+    for k in range(weights.size):
+        row, weight = A[k], weights[k]
+        if weight != 0.0:
+            for i in range(out.size):
+                out[i] += weight * row[i]
+
+
 @reassociated
 def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
@@ -104,6 +114,12 @@ class Affine(NamedTuple):
 
 
 @compiled
+def _at(values: NDArray[np.float64], i: int) -> Any:
+    """One number for each object, or a single one that all of them share."""
+    return values[i] if values.size > 1 else values[0]
+
+
+@compiled
 def transform(s: NDArray[np.float64], form: Affine, alive: NDArray[np.bool_], start: int, stop: int) -> None:
     """From products to s, in place; -inf for objects that are gone, where ``alive`` is not empty."""
     values = s[start:stop]
@@ -133,33 +149,37 @@ def subtract_at(
 ) -> None:  # fmt: skip
     """out[i] -= values[i] weights[k] for i = places[k]."""
     for k in range(places.size):
-        out[places[k]] -= values[places[k]] * weights[k]
+        out[places[k]] -= _at(values, places[k]) * weights[k]
 
 
 @compiled
-def level(s: NDArray[np.float64], inverse: NDArray[np.float64], members: NDArray[np.int64]) -> float:
-    """The bound g(C) of tau; -inf for no members, or where one is gone."""
-    total, mass = -1.0, 0.0
+def level(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], members: NDArray[np.int64], unit: float = 1.0
+) -> float:
+    """The bound g(C) of the tau at which weights sum to ``unit``; -inf for nobody, or where one is gone."""
+    total, mass = -unit, 0.0
     for k in range(members.size):
-        total += s[members[k]] * inverse[members[k]]
-        mass += inverse[members[k]]
+        share = _at(inverse, members[k])
+        total += s[members[k]] * share
+        mass += share
     return total / mass if mass > 0.0 else -np.inf
 
 
 @compiled
 def sweep(
     s: NDArray[np.float64], inverse: NDArray[np.float64], low: float, start: int, stop: int,
-    keep: NDArray[np.int64],
+    keep: NDArray[np.int64], unit: float = 1.0,
 ) -> int:  # fmt: skip
     """Write the objects that may exceed tau into ``keep`` from ``start`` on, in order: how many."""
     count, fresh = 0, 0
-    total, mass = -1.0, 0.0
+    total, mass = -unit, 0.0
     for i in range(start, stop):
         if s[i] > low:
             keep[start + count] = i
             count += 1
-            total += s[i] * inverse[i]
-            mass += inverse[i]
+            share = _at(inverse, i)
+            total += s[i] * share
+            mass += share
             fresh += 1
             if fresh == BATCH:
                 fresh = 0
@@ -169,22 +189,49 @@ def sweep(
 
 @compiled
 def narrow(
-    s: NDArray[np.float64], inverse: NDArray[np.float64], keep: NDArray[np.int64], count: int
-) -> tuple[float, int]:
+    s: NDArray[np.float64], inverse: NDArray[np.float64], keep: NDArray[np.int64], count: int,
+    unit: float = 1.0,
+) -> tuple[float, int]:  # fmt: skip
     """tau and the number of candidates that exceed it; those are left in ``keep``, in order."""
-    tau = level(s, inverse, keep[:count])
+    tau = level(s, inverse, keep[:count], unit)
     while True:
-        left, total, mass = 0, -1.0, 0.0
+        left, total, mass = 0, -unit, 0.0
         for k in range(count):
             i = keep[k]
             if s[i] > tau:
                 keep[left] = i
                 left += 1
-                total += s[i] * inverse[i]
-                mass += inverse[i]
+                share = _at(inverse, i)
+                total += s[i] * share
+                mass += share
         if left == count or left == 0:
             return tau, count
         count, tau = left, total / mass
+
+
+@compiled
+def histogram(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], edges: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """For each bin from edges[k] to edges[k + 1], the last one open: three sums.
+
+    Of 1 (the objects), of 1 / kappa and of (s - edges[0]) / kappa.
+    """
+    out = np.zeros((3, edges.size))
+    for i in range(s.size):
+        if s[i] > edges[0]:
+            k, beyond = 0, edges.size
+            while beyond - k > 1:
+                middle = (k + beyond) // 2
+                if edges[middle] < s[i]:
+                    k = middle
+                else:
+                    beyond = middle
+            share = _at(inverse, i)
+            out[0, k] += 1.0
+            out[1, k] += share
+            out[2, k] += (s[i] - edges[0]) * share
+    return out
 
 
 @compiled
@@ -211,12 +258,12 @@ def weigh(
     total, square, lean, reach = 0.0, 0.0, 0.0, 0.0
     for k in range(members.size):
         i = members[k]
-        weight = (s[i] - tau) * inverse[i]
+        weight = (s[i] - tau) * _at(inverse, i)
         weights[k] = weight
         total += weight
         square += (s[i] - tau) * weight
         if form.bias.size:
-            lean += form.bias[i] * weight
+            lean += form.times * form.bias[i] * weight
         if form.scale.size:
             weight *= form.scale[i]
         scaled[k] = weight
@@ -238,8 +285,8 @@ def small_pass(
     constant = 0.0
     for f in range(d):
         constant += center[f] * w[f]
-    form = Affine(form.factor, constant, form.scale, form.bias, 1.0, 0.0)
-    s = np.empty(inverse.size)
+    form = Affine(form.factor, constant, form.scale, form.bias, form.times, 0.0)
+    s = np.empty(X.shape[0])
     dot_rows(X, w, s)
     tau, count = locate(s, form, inverse, alive, guess, keep)
     members = keep[:count].copy()
@@ -276,12 +323,13 @@ def moments(
         for t in range(count):
             i = members[begin + t]
             factor = form.factor * form.scale[i] if form.scale.size else form.factor
-            root = np.sqrt(inverse[i])
+            share = _at(inverse, i)
+            root = np.sqrt(share)
             row, source = rows[t], X[i]
             for f in range(d):
                 row[f] = root * (factor * (np.float64(source[f]) - center[f]) - about[f])
                 first[f] += root * row[f]
-            mass += inverse[i]
+            mass += share
         piece = rows[:count]
         np.dot(piece.T, piece, product)
         for f in range(d):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
 
@@ -17,9 +19,23 @@ _T = TypeVar("_T")
 _pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
 
 
+_here = threading.local()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Within, work of this thread is not split: others work beside it, or sums must not depend on them."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
 def split(n: int, grain: int = GRAIN) -> list[slice]:
     """Consecutive slices of range(n), one a thread, fewer where they would be small."""
-    parts = max(1, min(N_THREADS, n // grain))
+    parts = 1 if getattr(_here, "alone", False) else max(1, min(N_THREADS, n // grain))
     ends = [n * k // parts for k in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(ends)]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets.similarity import Similarity
+from dominantsets.similarity import Sharded, Similarity
 from dominantsets.similarity.base import spans
 from dominantsets.solvers import DominantSet, Status
 
@@ -43,6 +43,8 @@ def signature(similarity: Similarity, parameters: dict[str, Any]) -> dict[str, s
 
 def _digest(similarity: Similarity) -> str:
     """A hash of everything that a similarity keeps: arrays, numbers, the names of functions."""
+    if isinstance(similarity, Sharded):
+        return similarity.fingerprint()
     digest = hashlib.blake2b(digest_size=16)
     pending: list[tuple[str, Any]] = [("", similarity)]
     seen: set[int] = set()

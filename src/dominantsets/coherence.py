@@ -16,13 +16,14 @@ diagonal), H the centring matrix and :math:`\kappa` the similarity of an object 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
 
 from dominantsets.similarity import LowRank, Similarity
-from dominantsets.similarity.base import Ints
+from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.sharded import ShardedLowRank
 from dominantsets.solvers import DominantSet, Problem
 from dominantsets.solvers.problem import Point
 
@@ -74,8 +75,8 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
     if similarity.peak is None or objects.size == 0:
         return float("nan")
     on_device = similarity.on_device and similarity.offset is not None
-    wide = on_device or (isinstance(similarity, LowRank) and not similarity.rows.sparse)
-    wide = wide and (similarity.n_features or 0) <= SOME
+    wide = isinstance(similarity, LowRank) and not similarity.rows.sparse
+    wide = (wide or on_device or isinstance(similarity, ShardedLowRank)) and similarity.n_features <= SOME
     few = _evenly(objects, MANY if wide else SOME)
     kappa = similarity.own(few) + shift
     if few.size < 2:
@@ -84,7 +85,7 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
         return float("nan")
     scale = objects.size / few.size / kappa
     if wide:
-        J = similarity.scatter(few, scale)  # type: ignore[attr-defined]
+        J = _scatter(similarity, few, scale)
     else:
         J = similarity.block(few, few)
         J[np.diag_indices_from(J)] = kappa - shift
@@ -93,6 +94,17 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
         J *= np.sqrt(np.multiply.outer(scale, scale))
     top = len(J) - 1
     return 1.0 - float(eigvalsh(J, subset_by_index=(top, top), check_finite=False)[0])
+
+
+def _scatter(similarity: Any, objects: Ints, scale: Floats) -> Floats:
+    """Second moments of rows about their mean, each with its scale: or the smaller matrix of the same top."""
+    if similarity.on_device:
+        return similarity.scatter(objects, scale)  # type: ignore[no-any-return]
+    rows = np.sqrt(similarity.factor) * similarity.rows_of(objects)
+    rows -= scale @ rows / scale.sum()
+    rows *= np.sqrt(scale)[:, None]
+    out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+    return out
 
 
 def _evenly(objects: Ints, count: int) -> Ints:

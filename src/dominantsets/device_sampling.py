@@ -1,8 +1,7 @@
 r"""Where many starts on a device begin: as sampling.py, without the features leaving it.
 
-Uniform starts are the same as on a CPU up to four million objects; above, they are drawn without a
-permutation of all objects. For a k-DPP the Nyström features of a uniform sample of up to 131,072 objects are
-made on the device, and the dual form draws from them.
+Uniform starts are the same as on a CPU. For a k-DPP the Nyström features of a uniform sample of up to 131,072
+objects are made on the device, and the dual form draws from them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from dominantsets.sampling import LANDMARKS, RANK, SAMPLINGS, elementary
 from dominantsets.similarity.base import Ints
 from dominantsets.similarity.tensors import host
 
-PERMUTED = 2**22  # objects up to which a draw permutes all of them, as on a CPU
 DRAWN_FROM = 2**17  # objects that a k-DPP chooses from
 MEDIAN_OF = 500  # objects whose distances set the kernel's width
 
@@ -45,8 +43,6 @@ def sample_on_device(problem: Any, k: int, sampling: str, random_state: np.rando
 
 
 def _ranks(alive: int, k: int, random_state: np.random.RandomState) -> Ints:
-    if alive <= PERMUTED:
-        return np.asarray(random_state.choice(alive, k, replace=False))
     return np.asarray(sample_without_replacement(alive, k, random_state=random_state), dtype=np.int64)
 
 

@@ -22,9 +22,10 @@ from dominantsets.partition import Partition, partition, predict_by_fit
 from dominantsets.peeling import HALTS, End, Peeling, check_peeling
 from dominantsets.progress import following
 from dominantsets.resolution import Resolution, resolve
-from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
+from dominantsets.similarity import AFFINITIES, Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.factory import is_tensor
+from dominantsets.similarity.on_dask import is_dask
 from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
@@ -231,8 +232,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix, DataFrame or torch tensor of shape (n, n_features), or Similarity
-            Rows of features; an n × n similarity for ``affinity="precomputed"``.
+        X : array, sparse matrix, DataFrame, Dask array, tensor of shape (n, n_features), or Similarity
+            Rows of features; an n × n similarity for ``affinity="precomputed"``. Rows of a Dask array stay
+            in their chunks, on the workers of the current ``distributed.Client`` where there is one; labels
+            are then Dask arrays with the same chunks.
         y : None
             Not used.
 
@@ -360,9 +363,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return X
         half = self.device is not None and getattr(X, "dtype", None) == np.float16
         mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
-        if (is_tensor(X) or half or mapped) and X.ndim == 2:
-            # scikit-learn's checks would read all of it, convert it, or fetch it from its device
-            self.n_features_in_ = X.shape[1]
+        if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
+            # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
+            self.n_features_in_ = X.shape[-1]
         elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
             X = validate_data(self, X, **self._accepted())
         if isinstance(self.affinity, Similarity):
@@ -432,6 +435,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
         self.assignment_rate_ = float((labels >= 0).mean())
         self.n_iter_ = sum(c.n_iter for c in self.clusters_)
+        if isinstance(self.similarity_, Sharded):  # as the caller's own array is: in chunks
+            for name in ("labels_", "cores_", "memberships_"):
+                setattr(self, name, self.similarity_.present(getattr(self, name)))
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):

@@ -15,10 +15,11 @@ from sklearn.utils import check_random_state
 from dominantsets._checks import one_of, real, whole
 from dominantsets.peeling import HALTS, End, Extraction, check_peeling
 from dominantsets.sampling import SAMPLINGS, sample_starts
-from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity import Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Ints
 from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, solve_from
 from dominantsets.solvers.api import check_options, choose, solve_many
+from dominantsets.solvers.sharded import LowRankShards, solve_far
 from dominantsets.solvers.starts import STARTS, check_start
 
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
@@ -105,38 +106,43 @@ class MultiStart(Extraction, Iterator[Pass]):
     def _solve_side_by_side(self) -> tuple[Ints, list[DominantSet]]:
         """From sampled objects, on threads: those objects, and what was reached from them."""
         problem = self._problem
-        alive = problem.living()
-        starts = sample_starts(problem.similarity, alive, self._n_starts, self._sampling, self._random)
-        return starts, self._solve([self._point(i, alive) for i in starts])
+        there = problem.alive
+        starts = sample_starts(problem.similarity, there, self._n_starts, self._sampling, self._random)
+        return starts, self._solve(starts)
 
     def _solve_together(self) -> tuple[Ints, list[DominantSet]]:
         """The same on a device, in passes that all starts share."""
         from dominantsets.device_sampling import sample_on_device  # imports torch
 
         starts = sample_on_device(self._problem, self._n_starts, self._sampling, self._random)
-        alive = self._problem.living() if self._start == "barycenter" else starts
-        points = [self._point(i, alive) for i in starts]
+        points = [self._point(int(i)) for i in starts]
         try:
             return starts, solve_many(self._problem, points, monitor=self._monitor, **self._options)
         except KeyboardInterrupt:  # before the first pass was whole
             self.end = End.INTERRUPTED
             return starts, []
 
-    def _point(self, i: int, alive: Ints) -> Point:
+    def _point(self, i: int) -> Point:
         """All mass on the object, or half of it, the rest spread over the others."""
-        if self._start == "vertex" or alive.size == 1:
+        if self._start == "vertex" or self._problem.n_alive == 1:
             return Point(np.array([i]), np.ones(1))
+        alive = self._problem.living()
         weights = np.full(alive.size, HALF / (alive.size - 1))
         weights[np.searchsorted(alive, i)] = HALF
         return Point(alive, weights)
 
-    def _solve(self, points: list[Point]) -> list[DominantSet]:
+    def _solve(self, starts: Ints) -> list[DominantSet]:
         problem, monitor, options = self._problem, self._monitor, self._options
+        if isinstance(problem, LowRankShards):  # all starts share the rounds
+            half = self._start == "barycenter" and problem.n_alive > 1
+            images = problem.half_on(starts) if half else problem.on(starts)
+            return solve_far(problem, images, monitor=monitor, **options)
+        n_jobs = 1 if isinstance(problem.similarity, Sharded) else self._n_jobs
         guarded = _Guarded(monitor)
-        work = Parallel(self._n_jobs, backend="threading", return_as="generator")(
+        work = Parallel(n_jobs, backend="threading", return_as="generator")(
             # columns are kept by one solver at a time, everything else is shared
-            delayed(solve_from)(problem.beside(), point, monitor=guarded, **options)
-            for point in points
+            delayed(solve_from)(problem.beside(), self._point(int(i)), monitor=guarded, **options)
+            for i in starts
         )
         found: list[DominantSet] = []
         try:

@@ -78,7 +78,7 @@ class Extraction:
         self.n_clusters = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
-        self._problem = make_problem(similarity, shift, degrees)
+        self._problem = make_problem(similarity, shift, degrees, cutoff)
         self._start = start
         self._cutoff = cutoff
         self._min_size = min_cluster_size

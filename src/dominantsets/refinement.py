@@ -160,7 +160,8 @@ class _Sums:
         self.similarity, self.n_clusters = similarity, n_clusters
         rows = similarity.rows
         self._scale = _NOTHING if rows.scale is None else rows.scale
-        self._bias = _NOTHING if similarity.bias is None else np.asarray(similarity.bias)
+        # b = -|u|² where there is one: the lengths are there already, and a sign costs no array
+        self._lengths = similarity.square_norms if similarity.kind == "sqeuclidean" else _NOTHING
         self._outside = np.empty(0, dtype=bool) if outside is None else outside
         self._center = np.zeros(rows.d) if rows.pending is None else rows.pending
         self._next: tuple[Ints, Floats] | None = None
@@ -180,13 +181,13 @@ class _Sums:
             share = self._scale[members] if self._scale.size else np.ones(members.size)
             sums[k, :d] = rows.plain_mix(members, share)
             sums[k, d], sums[k, d + 2] = share.sum(), members.size
-            sums[k, d + 1] = self._bias[members].sum() if self._bias.size else 0.0
+            sums[k, d + 1] = self._lengths[members].sum() if self._lengths.size else 0.0
         self._read(sums)
 
     def _read(self, sums: Floats) -> None:
         d, similarity = self.similarity.rows.d, self.similarity
         mixed = sums[:, :d] - np.multiply.outer(sums[:, d], self._center)
-        leans, sizes, offset = sums[:, d + 1], sums[:, d + 2], similarity.offset or 0.0
+        leans, sizes, offset = -sums[:, d + 1], sums[:, d + 2], similarity.offset or 0.0
         square = np.einsum("kf,kf->k", mixed, mixed)
         self.W = similarity.factor * square + offset * sizes**2 + 2.0 * sizes * leans
         roots = np.sqrt(np.maximum(self.W, 1e-300))
@@ -206,8 +207,8 @@ class _Sums:
         def work(part: slice) -> Floats:
             sums = np.zeros((K, rows.d + 3))
             _rows.place(
-                rows.plain[part], self._V, self._constants, self._slopes, self._scale[part], self._bias[part],
-                labels[part], self._outside[part], best[part], self._fit[part], sums,
+                rows.plain[part], self._V, self._constants, -self._slopes, self._scale[part],
+                self._lengths[part], labels[part], self._outside[part], best[part], self._fit[part], sums,
             )  # fmt: skip
             return sums
 
@@ -218,8 +219,8 @@ class _Sums:
             for k in empty:  # no cluster loses its last one
                 mine = np.flatnonzero(labels == k)
                 fits = rows.take(mine) @ self._V[k, :-1]
-                if self._bias.size:
-                    fits += self._slopes[k] * self._bias[mine]
+                if self._lengths.size:
+                    fits -= self._slopes[k] * self._lengths[mine]
                 best[mine[np.argmax(fits)]] = k
             self._next = None
         return best

@@ -29,8 +29,9 @@ from dominantsets.coherence import Judgement
 from dominantsets.partition import noise_of
 from dominantsets.peeling import HALTS, End, Peeling
 from dominantsets.refinement import refine
-from dominantsets.similarity import LowRank, Path, Similarity, as_similarity
+from dominantsets.similarity import LowRank, Path, Sharded, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.similarity.sharded import ShardedLowRank
 from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.api import choose
 
@@ -183,7 +184,8 @@ def resolve(
         return Resolution(scale.shift(SHARES[1]), "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
     sub, sub_degrees, sub_scale = similarity, degrees, scale
-    if objects.size < similarity.n or similarity.on_device:
+    far_away = similarity.on_device or isinstance(similarity, Sharded)  # what is elsewhere is looked at here
+    if objects.size < similarity.n or far_away:
         sub = restricted(similarity, objects)
         sub_degrees = sub.degrees()
         sub_scale = Scale(sub, sub_degrees)
@@ -208,7 +210,7 @@ def resolve(
         candidates=[t.candidate for t in trials],
         n_objects=int(objects.size),
         seeds=seeds,
-        rough=best.found if sub is similarity else [],
+        rough=best.found if objects.size == similarity.n else [],
     )
 
 
@@ -235,7 +237,7 @@ def _resolve_graph(
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
     limit = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
-    if not (isinstance(similarity, LowRank) or _on_device(similarity)):
+    if not (isinstance(similarity, LowRank | ShardedLowRank) or _on_device(similarity)):
         limit = min(limit, SAMPLE_OF_MATRIX)
     if similarity.n <= limit or isinstance(similarity, Path):
         return np.arange(similarity.n)
@@ -252,12 +254,12 @@ def restricted(similarity: Similarity, objects: Ints) -> Similarity:
     if _on_device(similarity):
         brought: Similarity = similarity.brought(objects)  # type: ignore[attr-defined]
         return brought
-    if not isinstance(similarity, LowRank):
+    if not isinstance(similarity, LowRank | ShardedLowRank):
         sub = as_similarity(similarity.block(objects, objects))
         sub.peak = similarity.peak
         return sub
     params = {"offset": similarity.offset} if similarity.kind == "linear" else {}
-    return as_similarity(similarity.rows.take(objects), similarity.kind, **params)
+    return as_similarity(similarity.rows_of(objects), similarity.kind, **params)
 
 
 def _try(
@@ -276,7 +278,7 @@ def _try(
     run = Peeling(
         sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
         algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
-        cutoff=2e-12, min_cluster_size=1, monitor=monitor, degrees=degrees, judged=True,
+        cutoff=2e-12, min_cluster_size=1, monitor=monitor, degrees=degrees.copy(), judged=True,
     )  # fmt: skip
     clusters = list(run)
     kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.alone]

@@ -9,26 +9,44 @@ to 64 landmarks. Its width is the median distance of a sample.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
+from sklearn.utils.random import sample_without_replacement
 
 from dominantsets._checks import one_of, warn
-from dominantsets.similarity import Kernel, LowRank, Similarity
+from dominantsets.similarity import Kernel, LowRank, Sharded, Similarity
 from dominantsets.similarity.base import Floats, Ints, spans
+from dominantsets.similarity.sharded import ShardedLowRank
+from dominantsets.similarity.sharded_kernel import ShardedKernel
 
 EXACT_LIMIT = 1_500  # objects up to which L is formed and decomposed; above it Nyström features
 LANDMARKS = 400  # of the Nyström features: their number bounds the rank
 PROFILES = 64  # objects to which similarities describe an object that has no features
 RANK = 1e-10  # eigenvalues below this share of the largest are taken as zero
+VISIBLE = 20_000  # objects in pieces that a DPP sees
 SAMPLINGS = ("uniform", "dpp")
 
 
 def sample_starts(
-    similarity: Similarity, alive: Ints, k: int, sampling: str, random_state: np.random.RandomState
+    similarity: Similarity,
+    there: NDArray[np.bool_],
+    k: int,
+    sampling: str,
+    random_state: np.random.RandomState,
 ) -> Ints:
-    """Draw k different objects of ``alive`` (all of them, where they are fewer), in the order drawn."""
-    k = min(k, alive.size)
-    if one_of("sampling", sampling, SAMPLINGS) == "uniform" or k == alive.size or k == 1:
-        return np.asarray(random_state.choice(alive, k, replace=False))
+    """Draw k different objects of those that are there (all, where they are fewer), in the order drawn.
+
+    Of objects in pieces a DPP sees 20,000, drawn uniformly, where there are more.
+    """
+    count = int(np.count_nonzero(there))
+    k = min(k, count)
+    if one_of("sampling", sampling, SAMPLINGS) == "uniform" or k == count or k == 1:
+        return _numbered(there, sample_without_replacement(count, k, random_state=random_state))
+    if isinstance(similarity, Sharded) and count > VISIBLE:
+        seen = np.sort(sample_without_replacement(count, VISIBLE, random_state=random_state))
+        alive = _numbered(there, seen)
+    else:
+        alive = np.flatnonzero(there)
     chosen = k_dpp(describe(similarity, alive), k, random_state)
     if chosen.size < k:
         warn(
@@ -40,8 +58,24 @@ def sample_starts(
     return alive[chosen]
 
 
+def _numbered(there: NDArray[np.bool_], places: Ints) -> Ints:
+    """The objects at given places among those that are there, without a list of all of them."""
+    width = 2**16
+    counts = np.add.reduceat(there, np.arange(0, there.size, width), dtype=np.int64)
+    ends = np.cumsum(counts)
+    blocks = np.searchsorted(ends, places, side="right")
+    out = np.empty(len(places), dtype=np.int64)
+    for block in np.unique(blocks):
+        mine, begin = blocks == block, block * width
+        inside = np.flatnonzero(there[begin : begin + width])
+        out[mine] = begin + inside[places[mine] - (ends[block] - counts[block])]
+    return out
+
+
 def describe(similarity: Similarity, objects: Ints) -> Floats:
     """Rows that tell objects apart: their features, or their similarities to landmarks."""
+    if isinstance(similarity, (ShardedLowRank, ShardedKernel)):
+        return similarity.rows_of(objects)
     if isinstance(similarity, (LowRank, Kernel)) and not similarity.rows.sparse:
         return similarity.rows.take(objects)
     marks = objects[np.linspace(0, objects.size - 1, min(PROFILES, objects.size)).astype(np.int64)]

@@ -99,7 +99,8 @@ def sufficient_shift(
         shift = kappa - peak
         run = Peeling(
             similarity, n_clusters, shift=shift, algorithm=choose("auto", similarity, shift, "vertex"),
-            start="vertex", min_cluster_size=1, monitor=monitor, degrees=degrees, **settings,
+            start="vertex", min_cluster_size=1, monitor=monitor,
+            degrees=None if degrees is None else degrees.copy(), **settings,
         )  # fmt: skip
         left = similarity.n
         for found in run:

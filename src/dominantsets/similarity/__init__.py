@@ -6,5 +6,6 @@ from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Kernel
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.path import Path
+from dominantsets.similarity.sharded import Sharded
 
-__all__ = ["AFFINITIES", "Graph", "Kernel", "LowRank", "Path", "Similarity", "as_similarity"]
+__all__ = ["AFFINITIES", "Graph", "Kernel", "LowRank", "Path", "Sharded", "Similarity", "as_similarity"]

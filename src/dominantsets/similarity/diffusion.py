@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dominantsets._checks import whole
 from dominantsets.similarity.base import Floats
-from dominantsets.similarity.low_rank import LowRank, unit_rows
+from dominantsets.similarity.low_rank import LowRank, unit_norms, unit_rows
 from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.rows import Rows
 
@@ -57,9 +57,7 @@ class Diffusion(LowRank):
         self._weights = (0.5 * (1.0 + walk)) ** steps
         self._back = np.where(walk > FAINT, 1.0 / np.maximum(walk, FAINT), 1.0)
         rows = unit_rows(self._psi * self._weights)
-        norms = np.ones(rows.n)
-        norms[rows.scale == 0.0] = 0.0
-        super().__init__(rows, norms, 1.0, None, 1.0, "cosine")
+        super().__init__(rows, unit_norms(rows), 1.0, 1.0, "cosine")
         self.n_features = X.shape[1]
 
     def _arrivals(self, new: Any) -> tuple[Rows, Floats | None]:

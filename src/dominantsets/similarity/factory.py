@@ -19,7 +19,9 @@ from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
 from dominantsets.similarity.neighbors import Neighbors
+from dominantsets.similarity.on_dask import is_dask, similarity_of
 from dominantsets.similarity.path import Path
+from dominantsets.similarity.rows import require_finite, require_square
 
 FEATURES: dict[str, Callable[..., Similarity]] = {
     "sqeuclidean": sqeuclidean,
@@ -36,7 +38,6 @@ AFFINITIES = (*FEATURES, "precomputed")
 ON_DEVICE = {  # affinities that work on torch tensors, and their parameters
     "sqeuclidean": ["offset"], "cosine": [], "linear": ["offset"], "rbf": ["gamma"], "laplacian": ["gamma"],
 }  # fmt: skip
-LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 
 
 def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any) -> Similarity:
@@ -44,10 +45,11 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, torch tensor, Similarity or int
+    X : array, sparse matrix, DataFrame, Dask array, torch tensor, Similarity or int
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
-        objects may stand here instead of features.
+        objects may stand here instead of features. Rows of a Dask array stay in their chunks; it takes
+        "sqeuclidean", "cosine", "linear", "rbf", "laplacian" and, in blocks of CSR rows, "precomputed".
     affinity : str or callable, default="precomputed"
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
         ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
@@ -85,10 +87,15 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         return _on_device(X, affinity, device, params)
     if callable(affinity):
         _check_params("a callable", params, known=[])
+        if is_dask(X):
+            return similarity_of(X, affinity, params)  # which refuses it
         if isinstance(X, numbers.Integral):
             return Indexed(int(X), affinity)
         return Custom(_features(X), affinity)
     name = one_of("affinity", affinity, AFFINITIES)
+    if is_dask(X):
+        _check_params(name, params, [] if name == "precomputed" else _accepted(name))
+        return similarity_of(X, name, params)
     if name == "precomputed":
         _check_params(name, params, known=[])
         if sp.issparse(X):
@@ -97,14 +104,14 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     if name == "path" and params.get("metric") == "precomputed":  # distances, not features
         _check_params(name, params, known=["metric"])
         return Path(X if sp.issparse(X) else np.asarray(X), **params)
-    make = FEATURES[name]
-    accepted = [
-        p.name
-        for p in inspect.signature(make).parameters.values()
-        if p.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    _check_params(name, params, accepted)
-    return make(_features(X), **params)
+    _check_params(name, params, _accepted(name))
+    return FEATURES[name](_features(X), **params)
+
+
+def _accepted(name: str) -> list[str]:
+    """The parameters that an affinity takes."""
+    parameters = inspect.signature(FEATURES[name]).parameters.values()
+    return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def is_tensor(X: Any) -> bool:
@@ -164,12 +171,6 @@ def _features(X: Any) -> Any:
             raise ValueError(f"the features do not hold numbers: {error}.") from error
     values = X.data if sp.issparse(X) else X
     # The sum is finite unless an entry is not, or it overflows: only then look at every entry.
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
-        raise ValueError(
-            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
-            "point; divide the features by it."
-        )
+    require_finite(bool(np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()))
+    require_square(max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))))
     return X

@@ -87,6 +87,24 @@ class Kernel(Similarity):
         return mean * self.n
 
 
+def gaussian(P: Floats, Q: Floats, gamma: float) -> Floats:
+    """exp(-gamma |p - q|²) of all rows of P and Q."""
+    return _gaussian_of(P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1), gamma)
+
+
+def _gaussian_of(products: Floats, p: Floats, q: Floats, gamma: float) -> Floats:
+    _rows.squares(products, p, q, -gamma)
+    return np.exp(products, out=products)
+
+
+def laplacian(P: Floats, Q: Floats, gamma: float) -> Floats:
+    """exp(-gamma |p - q|_1) of all rows of P and Q."""
+    out = np.empty((len(P), len(Q)))
+    _rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
+    out *= -gamma
+    return np.exp(out, out=out)
+
+
 class Rbf(Kernel):
     r"""Gaussian similarity :math:`\exp(-\gamma |x_i - x_j|^2)`.
 
@@ -111,14 +129,13 @@ class Rbf(Kernel):
             chosen = representatives(self.rows, MEDIAN_SAMPLE)
             norms = self._norms[chosen]
             squares = norms[:, None] + norms[None, :] - 2.0 * self.rows.gram(chosen, chosen)
-            self.gamma = _one_over_median(squares)
+            self.gamma = one_over_median(squares)
         else:
-            self.gamma = _positive(gamma)
+            self.gamma = positive(gamma)
 
     def _map(self, products: Floats, p: Floats, q: Floats) -> Floats:
         """From inner products and squared lengths to similarities, in place."""
-        _rows.squares(products, p, q, -self.gamma)
-        return np.exp(products, out=products)
+        return _gaussian_of(products, p, q, self.gamma)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
@@ -134,7 +151,7 @@ class Rbf(Kernel):
         return self._map(products, arrivals.square_norms(), self._norms[cols])
 
     def between(self, P: Floats, Q: Floats) -> Floats:
-        return self._map(P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1))
+        return gaussian(P, Q, self.gamma)
 
 
 class Laplacian(Kernel):
@@ -149,15 +166,12 @@ class Laplacian(Kernel):
         self.peak, self.peaked = 1.0, True
         if gamma is None:
             P = self.rows.take(representatives(self.rows, MEDIAN_SAMPLE))
-            self.gamma = _one_over_median(cdist(P, P, "cityblock"))
+            self.gamma = one_over_median(cdist(P, P, "cityblock"))
         else:
-            self.gamma = _positive(gamma)
+            self.gamma = positive(gamma)
 
     def between(self, P: Floats, Q: Floats) -> Floats:
-        out = np.empty((len(P), len(Q)))
-        _rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
-        out *= -self.gamma
-        return np.exp(out, out=out)
+        return laplacian(P, Q, self.gamma)
 
 
 class Euclidean(Kernel):
@@ -254,7 +268,7 @@ def _only_dense(X: Any, affinity: str) -> Any:
     return X
 
 
-def _positive(gamma: Any) -> float:
+def positive(gamma: Any) -> float:
     value = real("gamma", gamma)
     if value <= 0:
         raise ValueError(f"gamma must be positive, got {gamma!r}.")
@@ -263,14 +277,21 @@ def _positive(gamma: Any) -> float:
 
 def representatives(rows: Rows, k: int) -> Ints:
     """Up to k objects spread evenly along a fixed direction: the same whatever the objects' order."""
-    if rows.n <= k:
-        return np.arange(rows.n)
-    direction = np.random.RandomState(0).normal(size=rows.d)
-    along = np.argsort(rows.dot(direction), kind="stable")
-    return np.sort(along[np.linspace(0, rows.n - 1, k).astype(np.int64)])
+    return np.arange(rows.n) if rows.n <= k else evenly(rows.dot(direction(rows.d)), k)
 
 
-def _one_over_median(distances: Floats) -> float:
+def direction(d: int) -> Floats:
+    """A fixed direction along which objects are spread."""
+    return np.random.RandomState(0).normal(size=d)
+
+
+def evenly(along: Floats, k: int) -> Ints:
+    """k objects spread evenly by their place along a direction."""
+    order = np.argsort(along, kind="stable")
+    return np.sort(order[np.linspace(0, along.size - 1, k).astype(np.int64)])
+
+
+def one_over_median(distances: Floats) -> float:
     """One over the median of the positive distances of different objects."""
     upper = distances[np.triu_indices(len(distances), 1)]
     positive = upper[upper > 0]

@@ -32,30 +32,51 @@ class LowRank(Similarity):
     array([0., 1., 2.])
     """
 
-    def __init__(
-        self, rows: Rows, norms: Floats, factor: float, bias: Floats | None, offset: float, kind: str
-    ) -> None:
+    def __init__(self, rows: Rows, norms: Floats, factor: float, offset: float, kind: str) -> None:
         self.n, self.n_features = rows.n, rows.d
         self.rows = rows
         self.factor = factor
-        self.bias = bias
         self.offset = offset
         self.kind = kind
-        self.square_norms = norms
+        self._norms = norms  # of one number where all rows are equally long
+        self._leans = kind == "sqeuclidean"  # whether b_i = -|u_i|²: nothing else is kept for it
         self.longest = float(np.sqrt(norms.max()))
-        self.self_similarity = factor * norms + offset
-        if bias is not None:
-            self.self_similarity += 2.0 * bias
-        self.peak = float(self.self_similarity.mean())
+        self.peak = float(self.diagonal.mean())
+
+    @property
+    def diagonal(self) -> Floats:
+        """What the formula would put on the diagonal; one number where that is the same for all objects."""
+        if self._leans:
+            return np.full(1, self.offset or 0.0)
+        return self.factor * self._norms + (self.offset or 0.0)
+
+    @property
+    def self_similarity(self) -> Floats:
+        """The diagonal, for each object (made when asked for)."""
+        return self.diagonal * np.ones(self.n)
+
+    @property
+    def square_norms(self) -> Floats:
+        """Squared lengths of the rows (made when asked for, where all are the same)."""
+        return self._norms if self._norms.size == self.n else np.full(self.n, float(self._norms[0]))
+
+    @property
+    def bias(self) -> Floats | None:
+        """The b_i, where there are any (made when asked for)."""
+        return -self._norms if self._leans else None
+
+    def bias_of(self, objects: Ints) -> Floats | None:
+        """The b_i of chosen objects, where there are any."""
+        return -self._norms[objects] if self._leans else None
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
         out = self.rows.gram(rows, cols)
         out *= self.factor
         out += self.offset or 0.0
-        if self.bias is not None:
-            out += self.bias[rows, None]
-            out += self.bias[None, cols]
+        if self._leans:
+            out -= self._norms[rows, None]
+            out -= self._norms[None, cols]
         return off_diagonal(out, rows, cols)
 
     def column(self, i: int) -> Floats:
@@ -64,11 +85,18 @@ class LowRank(Similarity):
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         total = float(weights.sum())
         added = (self.offset or 0.0) * total
-        if self.bias is not None:
-            added += float(self.bias[support] @ weights)
+        if self._leans:
+            added -= float(self._norms[support] @ weights)
         mixed = self.rows.mix(support, weights)
         out = self.rows.products(mixed, self.form(mixed, times=total, added=added))
-        _rows.subtract_at(out, np.asarray(support), self.self_similarity, weights)
+        _rows.subtract_at(out, np.asarray(support), self.diagonal, weights)
+        return out
+
+    def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
+        whole = self.rows.total()
+        added = (self.offset or 0.0) * self.n - (float(self._norms.sum()) if self._leans else 0.0)
+        out = self.rows.products(whole, self.form(whole, times=float(self.n), added=added))
+        out -= self.diagonal
         return out
 
     def form(
@@ -80,8 +108,8 @@ class LowRank(Similarity):
             factor=self.factor if factor is None else factor,
             constant=0.0 if rows.pending is None else float(rows.pending @ w),
             scale=_NOTHING if rows.scale is None else rows.scale,
-            bias=_NOTHING if self.bias is None else self.bias,
-            times=times,
+            bias=self._norms if self._leans else _NOTHING,
+            times=-times,
             added=added,
         )
 
@@ -90,17 +118,13 @@ class LowRank(Similarity):
             return float(self.offset or 0.0)
         return self.factor * self.longest**2 + (self.offset or 0.0)
 
-    def scatter(self, objects: Ints, scale: Floats) -> Floats:
-        """Second moments of rows about their mean, each with its scale: or the smaller matrix with the same
-        largest eigenvalue."""
-        rows = np.sqrt(self.factor) * self.rows.take(objects)
-        rows -= scale @ rows / scale.sum()
-        rows *= np.sqrt(scale)[:, None]
-        out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
-        return out
-
     def own(self, objects: Ints) -> Floats:
-        return np.asarray(self.self_similarity[objects])
+        diagonal = self.diagonal
+        return diagonal[objects] if diagonal.size > 1 else np.full(len(objects), diagonal[0])
+
+    def rows_of(self, objects: Ints) -> Floats:
+        """The rows u of chosen objects, without the factor."""
+        return self.rows.take(objects)
 
     def own_of(self, new: Any) -> Floats:
         rows, bias = self._arrivals(new)
@@ -112,7 +136,7 @@ class LowRank(Similarity):
         if self.kind != "sqeuclidean" or self.rows.center is None:
             return None
         mean = self.rows.mix(support, weights)
-        variance = float(self.square_norms[support] @ weights) - float(mean @ mean)
+        variance = float(self._norms[support] @ weights) - float(mean @ mean)
         square = (self.offset or 0.0) - variance - f
         return mean + self.rows.center, float(np.sqrt(max(0.0, square)))
 
@@ -121,14 +145,14 @@ class LowRank(Similarity):
         if self.kind == "cosine":
             return unit_rows(new), None
         rows = Rows(new, center=self.rows.center)
-        return rows, -rows.square_norms() if self.bias is not None else None
+        return rows, -rows.square_norms() if self._leans else None
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         rows, bias = self._arrivals(new)
         out = self.factor * rows.gram(np.arange(rows.n), np.asarray(cols), self.rows)
         out += self.offset or 0.0
-        if bias is not None and self.bias is not None:
-            out += bias[:, None] + self.bias[None, cols]
+        if bias is not None:
+            out += bias[:, None] - self._norms[None, cols]
         return out
 
     def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
@@ -136,23 +160,28 @@ class LowRank(Similarity):
         total = float(weights.sum())
         out = self.factor * rows.dot(self.rows.mix(support, weights))
         out += (self.offset or 0.0) * total
-        if bias is not None and self.bias is not None:
-            out += bias * total + float(self.bias[support] @ weights)
+        if bias is not None:
+            out += bias * total - float(self._norms[support] @ weights)
         return out
 
 
 def unit_rows(X: Any) -> Rows:
     """Rows scaled to length 1; a row of zeros stays zero."""
     length = np.sqrt(Rows(X).square_norms())
-    return Rows(X, scale=np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
+    return Rows(X, scale=np.divide(1.0, length, out=length, where=length > 0))
 
 
 def cosine(X: Any) -> LowRank:
     """Cosine of the angle between rows, plus 1: from 0 (opposite) to 2 (parallel)."""
     rows = unit_rows(X)
-    norms = np.ones(rows.n)
-    norms[rows.scale == 0.0] = 0.0
-    return LowRank(rows, norms, 1.0, None, 1.0, "cosine")
+    return LowRank(rows, unit_norms(rows), 1.0, 1.0, "cosine")
+
+
+def unit_norms(rows: Rows) -> Floats:
+    """Squared lengths of rows scaled to 1: one number, unless some are zero."""
+    assert rows.scale is not None
+    short = rows.scale == 0.0
+    return np.where(short, 0.0, 1.0) if short.any() else np.ones(1)
 
 
 def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
@@ -164,14 +193,14 @@ def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
     rows = Rows(X, center=mean_row(X))
     norms = rows.square_norms()
     M = distance_offset(rows, norms, offset, power=2)
-    return LowRank(rows, norms, 2.0, -norms, M, "sqeuclidean")
+    return LowRank(rows, norms, 2.0, M, "sqeuclidean")
 
 
 def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) -> float:
     """The constant from which distances (power 1) or squared distances (2) are subtracted."""
     if isinstance(offset, str):
         if offset not in ("bound", "exact"):
-            raise ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
+            raise unknown_offset(offset)
         squared = 4.0 * float(norms.max()) if offset == "bound" else _largest_square(rows, norms)
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
@@ -181,12 +210,22 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
         # the bound is always enough; below it only all pairs can tell
         square = bound if rows.n > EXACT_LIMIT else _largest_square(rows, norms)
         largest = square if power == 2 else float(np.sqrt(square))
-        if largest * (1.0 - 1e-12) > M:
-            raise ValueError(
-                f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
-                "offset='bound' or 'exact'."
-            )
+        require_offset(M, largest)
     return M
+
+
+def unknown_offset(offset: str) -> ValueError:
+    """The error for a name that no offset has."""
+    return ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
+
+
+def require_offset(M: float, largest: float) -> None:
+    """Refuse a constant that is below the largest (squared) distance."""
+    if largest * (1.0 - 1e-12) > M:
+        raise ValueError(
+            f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
+            "offset='bound' or 'exact'."
+        )
 
 
 def _largest_square(rows: Rows, norms: Floats) -> float:
@@ -210,20 +249,28 @@ def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
     norms = rows.square_norms()
     bound = float(norms.max())
     if offset == "bound":
-        return LowRank(rows, norms, 1.0, None, bound, "linear")
+        return LowRank(rows, norms, 1.0, bound, "linear")
     added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
     if added < bound and X.shape[0] > 1 and X.min() < 0:
         _refuse_negative(rows, added, bound)
-    return LowRank(rows, norms, 1.0, None, added, "linear")
+    return LowRank(rows, norms, 1.0, added, "linear")
+
+
+def both_signs(n: int, bound: float) -> ValueError:
+    """The error for inner products that may be negative, where pairs are too many to look."""
+    return ValueError(
+        f"features of both signs may have negative inner products, and {n:,} objects are too many to look at "
+        f"every pair; {_remedy(bound)}."
+    )
+
+
+def _remedy(bound: float) -> str:
+    return f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
 
 
 def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
-    remedy = f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
     if rows.n > EXACT_LIMIT:
-        raise ValueError(
-            f"features of both signs may have negative inner products, and {rows.n:,} objects are too "
-            f"many to look at every pair; {remedy}."
-        )
+        raise both_signs(rows.n, bound)
     every = np.arange(rows.n)
     for part in spans(rows.n, 8 * rows.n):
         products = rows.gram(every[part], every)
@@ -231,5 +278,5 @@ def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
         if products[i, j] + added < 0:
             raise ValueError(
                 f"the linear similarity of objects {part.start + i} and {j} is "
-                f"{products[i, j] + added:.6g}, but similarities must not be negative; {remedy}."
+                f"{products[i, j] + added:.6g}, but similarities must not be negative; {_remedy(bound)}."
             )

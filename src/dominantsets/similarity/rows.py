@@ -16,18 +16,21 @@ from dominantsets.similarity.base import Floats, Ints, spans
 PIECE_BYTES = 2**20
 # Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
 NARROW = 48
+LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 _NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
 
 
 class Rows:
     r"""The rows :math:`s_i (x_i - \mu)` of a feature matrix, never formed as a whole where avoidable.
 
-    float64 arrays in memory are centred once, in a copy. For float32 arrays, memmaps and sparse rows the
-    centre enters as a correction, in float64: a centred float32 copy would round the data differently from
-    the memmap, and sparse rows must stay sparse.
+    float64 arrays in memory are centred once, in a copy (unless ``copy=False``). For float32 arrays, memmaps
+    and sparse rows the centre enters as a correction, in float64: a centred float32 copy would round the data
+    differently from the memmap, and sparse rows must stay sparse.
     """
 
-    def __init__(self, X: Any, center: Floats | None = None, scale: Floats | None = None) -> None:
+    def __init__(
+        self, X: Any, center: Floats | None = None, scale: Floats | None = None, copy: bool = True
+    ) -> None:
         self.sparse = sp.issparse(X)
         self.n, self.d = X.shape
         self.center = center
@@ -35,7 +38,7 @@ class Rows:
         self.pending = center
         if self.sparse:
             X = sp.csr_array(X)
-        elif center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
+        elif copy and center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
             X = X - center
             self.pending = None
         self._X = X
@@ -114,6 +117,27 @@ class Rows:
             out -= self.pending * weights.sum()
         return out
 
+    def total(self, alive: NDArray[np.bool_] | None = None) -> Floats:
+        """The sum of all rows, or of those that are alive."""
+        sums = each(lambda part: self._total(part, alive), split(self.n, GRAIN // self.d))
+        out, count = (sum(column) for column in zip(*sums, strict=True))
+        return np.asarray(out if self.pending is None else out - count * self.pending)
+
+    def _total(self, whole: slice, alive: NDArray[np.bool_] | None) -> tuple[Floats, float]:
+        """The sum of the stored rows of a part, and of their weights."""
+        out, count = np.zeros(self.d), 0.0
+        for part in spans(whole.stop - whole.start, 8, PIECE_BYTES):
+            here = slice(whole.start + part.start, whole.start + part.stop)
+            weights = np.ones(here.stop - here.start) if self.scale is None else self.scale[here]
+            if alive is not None:
+                weights = weights * alive[here]
+            if self.sparse:
+                out += self._X[here].T @ weights
+            else:
+                _rows.add_all_rows(self.plain[here], weights, out)
+            count += float(weights.sum())
+        return out, count
+
     def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
         """Inner products of chosen rows with chosen rows (of ``other``, where given)."""
         other = self if other is None else other
@@ -146,6 +170,21 @@ class Rows:
             piece = self.take(part)
             out[part] = np.einsum("ij,ij->i", piece, piece)
         return out
+
+
+def require_finite(finite: bool) -> None:
+    """Refuse features with NaN or infinite entries."""
+    if not finite:
+        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+
+
+def require_square(largest: float) -> None:
+    """Refuse features whose squares leave the range of floating point, by the largest in size."""
+    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
+            "point; divide the features by it."
+        )
 
 
 def mean_row(X: Any) -> Floats:

@@ -4,6 +4,7 @@ from dominantsets.solvers.api import ALGORITHMS, solve, solve_from, solve_proble
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.problem import Point, Problem
 from dominantsets.solvers.result import DominantSet, Status, Step, Trace
+from dominantsets.solvers.sharded import pose
 from dominantsets.solvers.tree import PathSpectrum, path_clusters, path_spectrum
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Trace",
     "path_clusters",
     "path_spectrum",
+    "pose",
     "solve",
     "solve_from",
     "solve_problem",

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 from dominantsets._checks import one_of, real, whole
-from dominantsets.similarity import Graph, Kernel, LowRank, Path, Similarity, as_similarity
-from dominantsets.similarity.base import Floats
-from dominantsets.solvers import climb, dual, first_order, tree, working_set
+from dominantsets.similarity import Graph, Kernel, LowRank, Path, Sharded, Similarity, as_similarity
+from dominantsets.solvers import climb, dual, first_order, sharded, tree, working_set
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -121,6 +120,8 @@ def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time:
 
 def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
     """The solver that "auto" means for a similarity's structure; other names stay as they are."""
+    if isinstance(similarity, Sharded):
+        return sharded.solver_of(algorithm, similarity, start)
     if algorithm != "auto":
         if similarity.on_device and algorithm != (there := choose("auto", similarity, shift, start)):
             raise ValueError(
@@ -151,9 +152,12 @@ def solve_problem(
     trace: bool = False,
 ) -> DominantSet:
     """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
+    if isinstance(problem, sharded.LowRankShards):
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+        return sharded.solve_far(problem, [problem.image(start)], **options)[0]
     if problem.similarity.on_device:
-        options = {"algorithm": algorithm, "tol": tol, "max_iter": max_iter, "monitor": monitor}
-        return solve_many(problem, [starting_point(problem, start)], trace=trace, **options)[0]
+        options = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+        return solve_many(problem, [starting_point(problem, start)], algorithm=algorithm, **options)[0]
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     return solve_from(
@@ -162,13 +166,16 @@ def solve_problem(
     )  # fmt: skip
 
 
-def make_problem(similarity: Similarity, shift: float, degrees: Floats | None = None) -> Problem:
-    """The problem of a similarity, where its features are."""
+def make_problem(similarity: Similarity, shift: float, degrees: Any = None, cutoff: float = 0.0) -> Problem:
+    """The problem of a similarity, where its objects are: here, in pieces, or on a device.
+
+    Weights up to ``cutoff`` are left out at once where that saves a round; else whoever asks does it.
+    """
     if similarity.on_device:
         from dominantsets.solvers.device import DeviceProblem  # imports torch
 
         return DeviceProblem(similarity, shift, degrees)  # type: ignore[arg-type]
-    return Problem(similarity, shift, degrees)
+    return sharded.pose(similarity, shift, degrees, cutoff)
 
 
 def solve_many(problem: Problem, starts: list[Point], **options: Any) -> list[DominantSet]:
@@ -189,6 +196,9 @@ def solve_from(
     trace: bool = False,
 ) -> DominantSet:
     """The same from a point, by a method that takes one."""
+    if isinstance(problem, sharded.LowRankShards):
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+        return sharded.solve_far(problem, [problem.at(x0)], **options)[0]
     problem = problem.within(x0)
     if problem.similarity.components is not None:  # what x0 has of other components stays out
         inside = problem.alive[x0.support]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
@@ -25,7 +27,26 @@ def scale_of(f: float, shift: float) -> float:
     return max(f, f + shift)
 
 
-def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -> DominantSet:
+class Recomputed(NamedTuple):
+    """f, the smallest and largest payoff inside, the largest outside, and the ball, where there is one."""
+
+    f: float
+    low: float
+    high: float
+    outside: float
+    ball: tuple[Floats, float] | None
+
+    @classmethod
+    def of(cls, problem: Problem, x: Point) -> Recomputed:
+        """From the weights alone."""
+        payoffs = problem.payoffs(x)
+        low, high, outside = payoffs.extremes(x.support)
+        return cls(payoffs.f, low, high, outside, problem.ball(x, payoffs.f))
+
+
+def certify(
+    problem: Problem, outcome: Outcome, *, tol: float, algorithm: str, recomputed: Recomputed | None = None
+) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
@@ -37,22 +58,20 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
     x = Point(members, weights)
     problem = problem.within(x)
     status, strict, face = outcome.status, outcome.strict, outcome.face
-    payoffs = problem.payoffs(x)
-    f = payoffs.f
-    inside, outside = payoffs.of(members), payoffs.largest_outside(members)
-    gap = max(0.0, float(inside.max()) - f, outside - f)
+    f, low, high, outside, ball = Recomputed.of(problem, x) if recomputed is None else recomputed
+    gap = max(0.0, high - f, outside - f)
     margin = f - outside
     scale = scale_of(f, problem.shift)
     if status in _CLAIMS:
         status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
-    if strict is None and stationary(f, inside, outside, problem.shift):
-        if not undecided(f, inside, outside, problem.shift):
+    if strict is None and stationary(f, low, high, outside, problem.shift):
+        if not undecided(f, low, high, outside, problem.shift):
             strict = False
         elif face is not None:
             strict = face
         elif members.size <= STRICT_LIMIT:
             strict = _definite_face(problem, members)
-    center, radius = problem.ball(x, f) or (None, None)
+    center, radius = ball or (None, None)
     return DominantSet(
         members=members,
         weights=weights,
@@ -70,17 +89,17 @@ def certify(problem: Problem, outcome: Outcome, *, tol: float, algorithm: str) -
     )
 
 
-def stationary(f: float, inside: Floats, outside: float, shift: float) -> bool:
+def stationary(f: float, low: float, high: float, outside: float, shift: float) -> bool:
     """Whether payoffs are level on both sides: a member that is on its way out has one far below f."""
-    gap = max(0.0, float(inside.max()) - f, outside - f)
-    return max(gap, f - float(inside.min())) <= max(0.0, STATIONARY * scale_of(f, shift))
+    gap = max(0.0, high - f, outside - f)
+    return max(gap, f - low) <= max(0.0, STATIONARY * scale_of(f, shift))
 
 
-def undecided(f: float, inside: Floats, outside: float, shift: float) -> bool:
+def undecided(f: float, low: float, high: float, outside: float, shift: float) -> bool:
     """Whether only the second-order test can tell if the maximum is strict."""
-    gap = max(0.0, float(inside.max()) - f, outside - f)
+    gap = max(0.0, high - f, outside - f)
     least = max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
-    return stationary(f, inside, outside, shift) and not f - outside <= least
+    return stationary(f, low, high, outside, shift) and not f - outside <= least
 
 
 def _definite_face(problem: Problem, members: Ints) -> bool:

@@ -7,13 +7,15 @@ many together) is no concern of its.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from dominantsets import _rows
-from dominantsets.similarity.base import Floats
+from dominantsets.similarity.base import Floats, Ints
 from dominantsets.solvers.certificate import EPS, scale_of
-from dominantsets.solvers.dual import DENSE_LIMIT, Dual, DualPoint
+from dominantsets.solvers.dual import Dual, DualPoint, Response, Visited
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
@@ -30,7 +32,7 @@ class _Extrapolation:
         self.images: list[Floats] = []
         self.residuals: list[Floats] = []
 
-    def step(self, point: DualPoint) -> Floats:
+    def step(self, point: Visited) -> Floats:
         self.images = [*self.images[-MEMORY:], point.image]
         self.residuals = [*self.residuals[-MEMORY:], point.residual]
         if len(self.residuals) < 2:
@@ -41,23 +43,41 @@ class _Extrapolation:
         return np.asarray(point.residual + moves @ shares)
 
 
-class Climb:
+_P = TypeVar("_P", bound=Visited)
+_Asked = TypeVar("_Asked", bound=Visited, contravariant=True)
+
+
+class Space(Protocol[_Asked]):
+    """What a climb asks of a dual problem, wherever its features are."""
+
+    shift: float
+    reach: float  # length of the longest row
+
+    def image(self, members: Ints, weights: Floats) -> Floats:
+        """U'x."""
+
+    def response(self, point: _Asked) -> Response | None:
+        """How x(w) answers to w there; None where that matrix would be too large."""
+
+
+class Climb(Generic[_P]):
     """A run: where it stands, how far it dares to step, and what it has recorded."""
 
-    def __init__(self, dual: Dual, start: Point) -> None:
+    def __init__(self, dual: Space[_P], start: Point | Floats) -> None:
         self.dual = dual
-        self.point: DualPoint | None = None
+        self.point: _P | None = None
         self.passes = 0
         self.radius = 0.0
         self.stretch = 1.0
         self.stale = 0
         self.rows: list[tuple[float, float, int, int]] = []
-        self._trial = dual.image(start.support, start.weights)
-        self._kind = Step.SAFE
+        # U'x of the start is all that is needed of it
+        self._trial = dual.image(start.support, start.weights) if isinstance(start, Point) else start
+        self.kind = Step.SAFE
         self._stride = 0.0
         self._extrapolation = _Extrapolation()
 
-    def reached(self) -> DualPoint:
+    def reached(self) -> _P:
         """The last accepted point; there is one after the first pass."""
         assert self.point is not None
         return self.point
@@ -72,13 +92,13 @@ class Climb:
         """What f may lose by rounding alone."""
         point = self.reached()
         size = self.dual.reach * math.sqrt(point.w @ point.w)
-        return 4 * EPS * max(abs(point.f), abs(self.dual.problem.shift), size)
+        return 4 * EPS * max(abs(point.f), abs(self.dual.shift), size)
 
     def finished(self, tol: float, max_iter: int) -> Status | None:
         """Why there is nothing left to do, if there is not."""
         if self.point is None:
             return None
-        if self.bound <= max(tol * scale_of(self.point.f, self.dual.problem.shift), self.rounding):
+        if self.bound <= max(tol * scale_of(self.point.f, self.dual.shift), self.rounding):
             return Status.CONVERGED
         if self.stale >= PATIENCE:
             return Status.STALLED
@@ -87,25 +107,25 @@ class Climb:
     def propose(self) -> Floats:
         """The w whose x(w) is wanted next: Newton's step, or the safe one where that was refused."""
         before = self.point
-        if before is None or self._kind is Step.SAFE:
+        if before is None or self.kind is Step.SAFE:
             return self._trial
-        if min(before.members.size, self.dual.similarity.rows.d) <= DENSE_LIMIT:
-            spread = self.dual.spread(before.members, before.w)
-            step, _ = spread.step(before.residual, max(self.radius, before.length))
+        response = self.dual.response(before)
+        if response is not None:
+            step, _ = response.step(before.residual, max(self.radius, before.length))
         else:
             step = self._extrapolation.step(before)
         step *= self.stretch
         self._stride = math.sqrt(step @ step)
         return before.w + step
 
-    def receive(self, after: DualPoint) -> None:
+    def receive(self, after: _P) -> None:
         """Judge x(w) of the last proposal."""
         self.passes += 1
         before = self.point
         if before is None:
-            self.point, self.radius, self._kind = after, 2.0 * after.length, Step.NEWTON
+            self.point, self.radius, self.kind = after, 2.0 * after.length, Step.NEWTON
             return
-        rounding, kind = self.rounding, self._kind
+        rounding, kind = self.rounding, self.kind
         if kind is Step.NEWTON:
             accepted, self.radius, self.stretch = _rows.judge(
                 before.f,
@@ -118,39 +138,61 @@ class Climb:
                 self.stretch,
             )
             if not accepted:
-                self._trial, self._kind = before.image, Step.SAFE
+                self._trial, self.kind = before.image, Step.SAFE
                 return
         risen = after.f > before.f + rounding or after.length < before.length
         self.stale = 0 if risen else self.stale + 1
-        self.rows.append((before.f, self.bound, before.members.size, int(kind)))
-        self.point, self._kind = after, Step.NEWTON
+        self.rows.append((before.f, self.bound, before.size, int(kind)))
+        self.point, self.kind = after, Step.NEWTON
 
-    def run_ahead(self, tol: float, budget: int, ahead: int) -> bool:
-        """Several steps in one compiled call, where the data are small; whether there was one."""
-        dual, point = self.dual, self.point
-        if point is None or not dual.small or self._kind is Step.SAFE:
-            return False
-        if point.members.size < dual.similarity.rows.d:
-            return False
-        rows = np.empty((ahead, 4))
-        passes, done, self.radius, self.stretch, self.stale, reached = _rows.small_climb(
-            dual.similarity.rows.plain, dual.form, dual.center, dual.inverse, dual.problem.alive,
-            dual.similarity.offset or 0.0, dual.problem.shift, dual.reach, tol, budget,
-            self.radius, self.stretch, self.stale, point.parts, dual.keep, rows,
-        )  # fmt: skip
-        if done:
-            self.point = DualPoint(*reached)
-            self.passes += passes
-            self.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
-        return done > 0
+    def face(self) -> bool | None:
+        """Whether the Hessian is negative definite on the face that was reached, where that is known."""
+        response = self.dual.response(self.reached())
+        return None if response is None else response.definite()
+
+    def trace(self) -> Trace:
+        """What every step did."""
+        return Trace.from_rows(self.rows, self.dual.shift)
 
     def outcome(self, status: Status, trace: bool) -> Outcome:
         """What was reached, with the second-order test of the face."""
         point = self.reached()
-        smaller = min(point.members.size, self.dual.similarity.rows.d)
-        face = self.dual.spread(point.members, point.w).definite() if smaller <= DENSE_LIMIT else None
-        history = Trace.from_rows(self.rows, self.dual.problem.shift) if trace else None
-        return Outcome(Point(point.members, point.weights), self.passes, status, history, face)
+        assert isinstance(point, DualPoint)
+        history = self.trace() if trace else None
+        return Outcome(Point(point.members, point.weights), self.passes, status, history, self.face())
+
+
+def climb_together(
+    climbs: list[Climb[_P]],
+    visit: Callable[[list[int], list[Floats]], list[_P]],
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+) -> list[Status]:
+    """Many climbs, a pass for all of them at a time; why each of them ended.
+
+    ``visit`` gives x(w) for a w of each of the climbs it is told. Those that are done take no further part.
+    """
+    ends: dict[int, Status] = {}
+    halt: Status | None = None
+    try:
+        while halt is None:
+            for k, climb in enumerate(climbs):
+                status = climb.finished(tol, max_iter) if k not in ends else None
+                if status is not None:
+                    ends[k] = status
+            active = [k for k in range(len(climbs)) if k not in ends]
+            if not active:
+                break
+            points = visit(active, [climbs[k].propose() for k in active])
+            for k, point in zip(active, points, strict=True):
+                climbs[k].receive(point)
+            first, here = climbs[active[0]], climbs[active[0]].reached()
+            halt = monitor.look_up(first.passes, here.f + first.dual.shift, first.bound, here.size)
+    except KeyboardInterrupt:  # between two passes: what each has accepted is whole
+        halt = Status.INTERRUPTED
+    return [ends.get(k, halt or Status.MAX_ITER) for k in range(len(climbs))]
 
 
 def solve_dual(
@@ -163,24 +205,43 @@ def solve_dual(
     trace: bool = False,
 ) -> Outcome:
     """Newton's method with safe steps from x."""
-    climb = Climb(Dual(problem), x)
-    climb.receive(climb.dual.at(climb.propose()))
+    dual = Dual(problem)
+    climb = Climb(dual, x)
+    climb.receive(dual.at(climb.propose()))
     try:
-        status = _until(climb, tol, max_iter, monitor)
+        status = _until(climb, dual, tol, max_iter, monitor)
     except KeyboardInterrupt:  # between two passes: the last accepted point is whole
         status = Status.INTERRUPTED
     return climb.outcome(status, trace)
 
 
-def _until(climb: Climb, tol: float, max_iter: int, monitor: Monitor) -> Status:
-    shift, ahead = climb.dual.problem.shift, 1 if monitor.callback else AHEAD
+def _until(climb: Climb[DualPoint], dual: Dual, tol: float, max_iter: int, monitor: Monitor) -> Status:
+    ahead = 1 if monitor.callback else AHEAD
     while True:
         status = climb.finished(tol, max_iter)
         if status is not None:
             return status
         point = climb.reached()
-        halt = monitor.look_up(climb.passes, point.f + shift, climb.bound, point.members.size)
+        halt = monitor.look_up(climb.passes, point.f + dual.shift, climb.bound, point.size)
         if halt is not None:
             return halt
-        if not climb.run_ahead(tol, max_iter - climb.passes, ahead):
-            climb.receive(climb.dual.at(climb.propose()))
+        if not _run_ahead(climb, dual, tol, max_iter - climb.passes, ahead):
+            climb.receive(dual.at(climb.propose()))
+
+
+def _run_ahead(climb: Climb[DualPoint], dual: Dual, tol: float, budget: int, ahead: int) -> bool:
+    """Several steps in one compiled call, where the data are small; whether there was one."""
+    point = climb.reached()
+    if not dual.small or climb.kind is Step.SAFE or point.size < dual.d:
+        return False
+    rows = np.empty((ahead, 4))
+    passes, done, climb.radius, climb.stretch, climb.stale, reached = _rows.small_climb(
+        dual.similarity.rows.plain, dual.form, dual.center, dual.shares, dual.problem.alive,
+        dual.similarity.offset or 0.0, dual.shift, dual.reach, tol, budget,
+        climb.radius, climb.stretch, climb.stale, point.parts, dual.keep, rows,
+    )  # fmt: skip
+    if done:
+        climb.point = DualPoint(*reached)
+        climb.passes += passes
+        climb.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+    return done > 0

@@ -17,7 +17,7 @@ from dominantsets.similarity.tensor_low_rank import TensorLowRank
 from dominantsets.similarity.tensors import allowed, fetched, host, roomy
 from dominantsets.similarity.tiles import Tiles
 from dominantsets.solvers.batch import CANDIDATES, Batch, Clock, exact_products
-from dominantsets.solvers.certificate import certify, undecided
+from dominantsets.solvers.certificate import Recomputed, certify, undecided
 from dominantsets.solvers.climbs import Reached, climb_together
 from dominantsets.solvers.kernel_batch import climb_kernel, outsiders
 from dominantsets.solvers.monitor import Monitor
@@ -30,20 +30,17 @@ GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more t
 
 
 class Known(NamedTuple):
-    """f, the payoffs' extremes inside a support, and the largest outside: what a certificate asks."""
+    """f, the smallest and largest payoff inside a support, the largest outside: what a certificate asks."""
 
     f: float
-    inside: Floats
+    low: float
+    high: float
     outside: float
     ball: tuple[Floats, float] | None = None
 
-    def of(self, members: Ints) -> Floats:
-        """Stands for the payoffs of the members: their largest and smallest."""
-        return self.inside
-
-    def largest_outside(self, members: Ints) -> float:
-        """The largest payoff of an object that is alive and not a member."""
-        return self.outside
+    def extremes(self, members: Ints) -> tuple[float, float, float]:
+        """The smallest and the largest payoff of the members, and the largest of the others."""
+        return self.low, self.high, self.outside
 
 
 class DeviceProblem(Problem):
@@ -60,7 +57,6 @@ class DeviceProblem(Problem):
         self.alive: Any = torch.ones(self.n, dtype=torch.bool, device=self.device)
         self.n_alive = self.n
         self._degrees: Any = None if degrees is None else torch.from_numpy(degrees).to(self.device)
-        self._known: Known | None = None
 
     @property
     def degrees(self) -> Any:
@@ -134,22 +130,10 @@ class DeviceProblem(Problem):
         return tiles.objects[tiles.valid & (values > least)]
 
     def payoffs(self, x: Point) -> Payoffs:
-        if self._known is not None:
-            return self._known  # type: ignore[return-value]
         objects = torch.from_numpy(np.asarray(x.support, dtype=np.int64)).to(self.device)
         tiles = Tiles(objects, np.array([len(objects)]))
         weights = tiles.spread(torch.from_numpy(x.weights).to(self.device))
         return known_payoffs(self, tiles, weights)[0]  # type: ignore[return-value]
-
-    def ball(self, x: Point, f: float) -> tuple[Floats, float] | None:
-        return super().ball(x, f) if self._known is None else self._known.ball
-
-    def knowing(self, known: Known) -> DeviceProblem:
-        """The same problem for one certificate whose payoffs have been made."""
-        other = object.__new__(DeviceProblem)
-        other.__dict__.update(self.__dict__)
-        other._known = known
-        return other
 
 
 def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list[Known]:
@@ -175,10 +159,10 @@ def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list
     for _, values, constant in outsiders(similarity, tiles, weights, problem.alive, height, mixtures):
         outside = torch.maximum(outside, values.amax(1) + constant)
     balls = None if mixtures is None else similarity.balls(mixtures, f)
-    rows = torch.stack([f, most, least, outside], 1).tolist()
+    rows = torch.stack([f, least, most, outside], 1).tolist()
     return [
-        Known(a, np.array([b, c]), e, None if balls is None else balls[k])
-        for k, (a, b, c, e) in enumerate(rows)
+        Known(f_k, low, high, out, None if balls is None else balls[k])
+        for k, (f_k, low, high, out) in enumerate(rows)
     ]
 
 
@@ -257,7 +241,8 @@ def _certified(
             outcome = Outcome(
                 Point(members[mine].copy(), shares[mine]), ends.passes[k], ends.statuses[k], None, faces[k]
             )
-            out.append(certify(problem.knowing(known[k]), outcome, tol=tol, algorithm=algorithm))
+            there = Recomputed(*known[k])
+            out.append(certify(problem, outcome, tol=tol, algorithm=algorithm, recomputed=there))
         return out
 
     clusters = [cluster for part in each(work, split(tiles.s, 1)) for cluster in part]
@@ -270,7 +255,7 @@ def _faces(
 ) -> list[bool | None]:
     """Whether the Hessian is negative definite on the face, where that would prove a strict maximum."""
     faces: list[bool | None] = [None] * len(known)
-    asked = [k for k, one in enumerate(known) if undecided(one.f, one.inside, one.outside, problem.shift)]
+    asked = [k for k, one in enumerate(known) if undecided(*one[:4], problem.shift)]
     if batch is None or not batch.newton or not asked:
         return faces
     objects, weights, rows = ends.objects, ends.weights, ends.W

@@ -32,16 +32,24 @@ COMPILED_LIMIT = 48  # features up to which Newton's matrix is summed by compile
 DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
 
 
-class DualPoint:
-    """x(w) for one w, and what follows from it."""
+class Visited:
+    """x(w) for one w, as far as a climb asks."""
+
+    def __init__(self, w: Floats, tau: float, size: int, image: Floats, f: float) -> None:
+        self.w, self.tau, self.size, self.f = w, tau, size, f
+        self.image = image  # U'x(w), the safe step's target
+        self.residual = image - w
+        self.length = math.sqrt(self.residual @ self.residual)
+
+
+class DualPoint(Visited):
+    """The same with its members and their weights."""
 
     def __init__(
         self, w: Floats, tau: float, members: Ints, weights: Floats, image: Floats, f: float
     ) -> None:
-        self.w, self.tau, self.members, self.weights, self.f = w, tau, members, weights, f
-        self.image = image  # U'x(w), the safe step's target
-        self.residual = image - w
-        self.length = math.sqrt(self.residual @ self.residual)
+        super().__init__(w, tau, int(members.size), image, f)
+        self.members, self.weights = members, weights
 
     @property
     def parts(self) -> tuple[Floats, float, Ints, Floats, Floats, float]:
@@ -55,9 +63,10 @@ class Dual:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.similarity = similarity = require_low_rank(problem.similarity)
-        kappa = similarity.self_similarity + problem.shift
+        self.shift, self.d = problem.shift, similarity.rows.d
+        kappa = similarity.diagonal + problem.shift
         least = float(kappa.min())
-        if least <= 0.0:
+        if least <= 0.0 and kappa.size == problem.n:
             least = float(kappa[problem.alive].min())
             kappa = np.maximum(kappa, least)  # objects that are gone do not matter
         if least <= 0.0:
@@ -65,7 +74,7 @@ class Dual:
                 f"algorithm='dual' needs a shift above {problem.shift - least:.6g} here, got "
                 f"{problem.shift:.6g}: below it the problem is not concave along any single object."
             )
-        self.inverse = np.divide(1.0, kappa, out=kappa)
+        self.shares = np.divide(1.0, kappa, out=kappa)  # 1 / kappa; one number where all have the same
         self.root = float(np.sqrt(similarity.factor))
         self.reach = self.root * similarity.longest
         rows = similarity.rows
@@ -77,13 +86,22 @@ class Dual:
         self.small = not rows.sparse and rows.d <= COMPILED_LIMIT and rows.n * rows.d <= SMALL
         self._spread: _Spread | None = None
 
+    @property
+    def inverse(self) -> Floats:
+        """1 / kappa of each object (made when asked for, where all are the same)."""
+        return self.shares if self.shares.size == self.problem.n else np.full(self.problem.n, self.shares[0])
+
+    def shares_of(self, members: Ints) -> Floats:
+        """1 / kappa of chosen objects."""
+        return self.shares[members] if self.shares.size > 1 else np.full(members.size, self.shares[0])
+
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
         return self.root * self.similarity.rows.mix(members, weights)
 
     def at(self, w: Floats) -> DualPoint:
         """One pass over the features: x(w)."""
-        rows, form, inverse = self.similarity.rows, self.form, self.inverse
+        rows, form, inverse = self.similarity.rows, self.form, self.shares
         offset = self.similarity.offset or 0.0
         if self.small:
             tau, members, weights, image, f = _rows.small_pass(
@@ -107,7 +125,7 @@ class Dual:
 
     def _locate(self, s: Floats) -> tuple[float, int]:
         """tau, and how many objects exceed it: they stand in ``keep``, in order."""
-        inverse, keep, parts = self.inverse, self.keep, split(s.size)
+        inverse, keep, parts = self.shares, self.keep, split(s.size)
         low = _rows.level(s, inverse, self._guess)
         counts = each(lambda part: _rows.sweep(s, inverse, low, part.start, part.stop, keep), parts)
         count = 0
@@ -116,6 +134,10 @@ class Dual:
             count += found
         return _rows.narrow(s, inverse, keep, count)
 
+    def response(self, point: DualPoint) -> _Spread | None:
+        """How x(w) answers to w at a point; None where that matrix would be too large."""
+        return self.spread(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
+
     def spread(self, members: Ints, about: Floats) -> _Spread:
         """How x(w) answers to w while its support stays the same; the last one is kept."""
         if self._spread is None or not np.array_equal(self._spread.members, members):
@@ -123,72 +145,21 @@ class Dual:
         return self._spread
 
 
-class _Spread:
-    r"""The Jacobian J = C C' of w -> U'x(w) on a support.
+class Response:
+    """How x(w) answers to w while its support stays: the Jacobian J of w -> U'x(w), a d × d matrix."""
 
-    The columns of C are the members' rows minus their mean (weighted by 1/kappa), over the root of kappa.
-    I - J and the smaller I - C'C are positive definite together; the smaller one is kept.
-    """
-
-    def __init__(self, dual: Dual, members: Ints, about: Floats) -> None:
-        self._dual, self.members = dual, members
-        self._rows = rows = dual.similarity.rows
-        self.small = members.size < rows.d
-        self._compact = not self.small and rows.d <= COMPILED_LIMIT
-        self._columns: Floats | None = None
-        if self._compact and not rows.sparse:
-            self.matrix = self._compiled(about)
-            return
-        inverse = dual.inverse[members]
-        self._mean = dual.image(members, inverse) / inverse.sum()
-        self._halves = np.sqrt(inverse)
-        if self.small and not rows.sparse:
-            self._columns = ((dual.root * rows.take(members) - self._mean) * self._halves[:, None]).T
-            self.matrix = self._columns.T @ self._columns
-        elif self.small:
-            G = dual.root**2 * rows.gram(members, members)
-            G -= np.add.outer(cross := dual.root * rows.dot(self._mean)[members], cross)
-            G += self._mean @ self._mean
-            self.matrix = G * np.multiply.outer(self._halves, self._halves)
-        else:
-            self.matrix = np.zeros((rows.d, rows.d))
-            for part in spans(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
-                piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
-                self.matrix += piece.T @ piece
-
-    def _compiled(self, about: Floats) -> Floats:
-        """J from the moments of the members' rows about a point near their mean."""
-        dual, d, members = self._dual, self._rows.d, self.members
-        plain = self._rows.plain
-
-        def summed(part: slice) -> tuple[float, Floats, Floats]:
-            first, second = np.zeros(d), np.zeros((d, d))
-            mass = _rows.moments(
-                plain, members[part], dual.form, dual.center, about, dual.inverse, first, second
-            )
-            return mass, first, second
-
-        (mass, first, second), *others = each(summed, split(members.size, GRAIN // d))
-        for more_mass, more_first, more_second in others:
-            mass += more_mass
-            first += more_first
-            second += more_second
-        _rows.centred(mass, first, second)
-        return second
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = matrix
+        self.small = False
+        self._compact = len(matrix) <= COMPILED_LIMIT
 
     def down(self, g: Floats) -> Floats:
-        """C'g."""
-        if self._columns is not None:
-            return np.asarray(self._columns.T @ g)
-        products = self._dual.root * self._rows.dot(g)[self.members]
-        return np.asarray(self._halves * (products - self._mean @ g))
+        """C'g, where J = C C' is kept in its small form C'C."""
+        raise NotImplementedError
 
     def up(self, v: Floats) -> Floats:
         """C v."""
-        if self._columns is not None:
-            return np.asarray(self._columns @ v)
-        v = self._halves * v
-        return np.asarray(self._dual.image(self.members, v) - self._mean * v.sum())
+        raise NotImplementedError
 
     def step(self, g: Floats, radius: float) -> tuple[Floats, bool]:
         """Solve (I - J) step = g within a ball: (step, whether I - J is positive definite).
@@ -243,9 +214,78 @@ class _Spread:
         return out
 
 
+class _Spread(Response):
+    r"""The Jacobian J = C C' of w -> U'x(w) on a support.
+
+    The columns of C are the members' rows minus their mean (weighted by 1/kappa), over the root of kappa.
+    I - J and the smaller I - C'C are positive definite together; the smaller one is kept.
+    """
+
+    def __init__(self, dual: Dual, members: Ints, about: Floats) -> None:
+        # of the dual, which keeps this, only parts: in a circle its arrays would stay until somebody sweeps
+        self._root, self.members = dual.root, members
+        self._rows = rows = dual.similarity.rows
+        self.small = members.size < rows.d
+        self._compact = not self.small and rows.d <= COMPILED_LIMIT
+        self._columns: Floats | None = None
+        if self._compact and not rows.sparse:
+            self.matrix = self._compiled(dual, about)
+            return
+        inverse = dual.shares_of(members)
+        self._mean = dual.image(members, inverse) / inverse.sum()
+        self._halves = np.sqrt(inverse)
+        if self.small and not rows.sparse:
+            self._columns = ((dual.root * rows.take(members) - self._mean) * self._halves[:, None]).T
+            self.matrix = self._columns.T @ self._columns
+        elif self.small:
+            G = dual.root**2 * rows.gram(members, members)
+            G -= np.add.outer(cross := dual.root * rows.dot(self._mean)[members], cross)
+            G += self._mean @ self._mean
+            self.matrix = G * np.multiply.outer(self._halves, self._halves)
+        else:
+            self.matrix = np.zeros((rows.d, rows.d))
+            for part in spans(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
+                piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
+                self.matrix += piece.T @ piece
+
+    def _compiled(self, dual: Dual, about: Floats) -> Floats:
+        """J from the moments of the members' rows about a point near their mean."""
+        d, members = self._rows.d, self.members
+        plain = self._rows.plain
+
+        def summed(part: slice) -> tuple[float, Floats, Floats]:
+            first, second = np.zeros(d), np.zeros((d, d))
+            mass = _rows.moments(
+                plain, members[part], dual.form, dual.center, about, dual.shares, first, second
+            )
+            return mass, first, second
+
+        (mass, first, second), *others = each(summed, split(members.size, GRAIN // d))
+        for more_mass, more_first, more_second in others:
+            mass += more_mass
+            first += more_first
+            second += more_second
+        _rows.centred(mass, first, second)
+        return second
+
+    def down(self, g: Floats) -> Floats:
+        """C'g."""
+        if self._columns is not None:
+            return np.asarray(self._columns.T @ g)
+        products = self._root * self._rows.dot(g)[self.members]
+        return np.asarray(self._halves * (products - self._mean @ g))
+
+    def up(self, v: Floats) -> Floats:
+        """C v."""
+        if self._columns is not None:
+            return np.asarray(self._columns @ v)
+        v = self._halves * v
+        return np.asarray(self._root * self._rows.mix(self.members, v) - self._mean * v.sum())
+
+
 def applies(similarity: LowRank, shift: float) -> bool:
     """Whether every object alone is concave, which the dual needs: so for every shift >= 0, but oddities."""
-    return bool((similarity.self_similarity + shift > 0.0).all())
+    return bool((similarity.diagonal + shift > 0.0).all())
 
 
 def require_low_rank(similarity: Similarity) -> LowRank:

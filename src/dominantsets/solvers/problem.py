@@ -76,6 +76,21 @@ class Payoffs(NamedTuple):
         self.r[places] = inside
         return largest
 
+    def extremes(self, members: Ints) -> tuple[float, float, float]:
+        """The smallest and the largest payoff of ``members``, and the largest of the others."""
+        inside = self.of(members)
+        return float(inside.min()), float(inside.max()), self.largest_outside(members)
+
+    def best(self, count: int, level: float, besides: Ints) -> tuple[Ints, Floats, bool]:
+        """The best listed objects above a level that are none of ``besides``, and whether there are more."""
+        candidates, r = self.above(level)
+        new = ~np.isin(candidates, besides, assume_unique=True)
+        candidates, r = candidates[new], r[new]
+        if candidates.size <= count:
+            return candidates, r, False
+        best = np.argpartition(-r, count)[:count]
+        return candidates[best], r[best], True
+
     def above(self, level: float) -> tuple[Ints, Floats]:
         """Listed objects with a payoff above a level, and those payoffs."""
         places = np.flatnonzero(self.r > level)
@@ -86,8 +101,10 @@ class Problem:
     """max x'(A - shift I)x over the simplex of the objects that are alive.
 
     Removed objects are masked, never copied out. ``columns`` and ``degrees`` are made when first asked
-    for and kept from one cluster to the next.
+    for and kept from one cluster to the next; degrees that are given are taken over, and change.
     """
+
+    in_pieces = False  # whether payoffs are made elsewhere, and never all of them come here
 
     def __init__(
         self,
@@ -101,7 +118,7 @@ class Problem:
         self.n = similarity.n
         self.alive = np.ones(self.n, dtype=bool)
         self.n_alive = self.n
-        self._degrees = None if degrees is None else degrees.copy()
+        self._degrees = degrees
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes

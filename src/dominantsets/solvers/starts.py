@@ -23,7 +23,7 @@ def check_start(start: Any, algorithm: str, n: int) -> None:
             raise ValueError(f"start={start} is not an object of 0 to {n - 1}.")
         vertex = True
     else:
-        vertex = np.count_nonzero(_weights(start, n)) == 1
+        vertex = np.count_nonzero(weights_of(start, n)) == 1
     if algorithm == "exact" and not isinstance(start, str):
         raise ValueError("algorithm='exact' finds every dominant set and takes no start; leave it out.")
     if algorithm == "replicator" and vertex and n > 1:
@@ -39,7 +39,7 @@ def check_start(start: Any, algorithm: str, n: int) -> None:
         )
 
 
-def _weights(start: Any, n: int) -> Floats:
+def weights_of(start: Any, n: int) -> Floats:
     try:
         weights = np.asarray(start, dtype=np.float64)
     except (TypeError, ValueError):
@@ -67,5 +67,5 @@ def starting_point(problem: Problem, start: Any) -> Point:
         return Point(living, np.full(living.size, 1.0 / living.size))
     if isinstance(start, numbers.Integral):
         return Point(np.array([int(start)]), np.ones(1))
-    weights, living = _weights(start, problem.n), problem.living()
+    weights, living = weights_of(start, problem.n), problem.living()
     return Point.of(np.bincount(living, weights[living], problem.n).astype(np.float64))

@@ -64,8 +64,8 @@ class _Rounds:
     def __init__(self, problem: Problem, x: Point) -> None:
         self.problem = problem
         if x.support.size > BEGIN:  # a dense start: one product, then its best candidates
-            objects, r = problem.payoffs(x).above(-np.inf)
-            best = np.sort(objects[np.argpartition(-r, min(BEGIN, r.size - 1))[:BEGIN]])
+            nobody = np.empty(0, dtype=np.int64)
+            best = np.sort(problem.payoffs(x).best(BEGIN, -np.inf, nobody)[0])
             x = Point(best, np.full(best.size, 1.0 / best.size))
         self.x = x
         self.payoffs = problem.payoffs(x)
@@ -94,14 +94,11 @@ class _Rounds:
     def admit(self) -> int:
         """Take in the best outsiders that would gain by joining; how many there were."""
         limit = min(self.grow, self.room)
-        candidates, r = self.payoffs.above(self.f)
-        new = ~np.isin(candidates, self.working, assume_unique=True)
-        candidates, r = candidates[new], r[new]
+        candidates, _, more = self.payoffs.best(limit, self.f, self.working)
         if self.payoffs.others > self.f and candidates.size < limit:
             candidates = np.concatenate([candidates, self._strangers(limit - candidates.size)])
             self.grow *= 2
-        elif candidates.size > limit:
-            candidates = candidates[np.argpartition(-r, limit)[:limit]]
+        elif more:
             self.grow *= 2  # many are waiting: doubling keeps the rounds few
         self._returns.update(candidates.tolist())
         self.working = np.union1d(self.working, candidates)
@@ -151,18 +148,23 @@ class _Rounds:
         problem, x = self.problem, self.x
         inside = self.payoffs.of(x.support)
         half = BLOCK_LIMIT // 2
-        low = x.support[np.argpartition(inside, min(half, inside.size - 1))[:half]]
-        candidates, r = self.payoffs.above(float(inside.min()))
-        high = candidates[np.argpartition(-r, min(half, r.size - 1))[:half]]
-        W = np.union1d(low, high)
+        low = np.argpartition(inside, min(half, inside.size - 1))[:half]
+        outside, r, _ = self.payoffs.best(half, float(inside.min()), x.support)
+        objects = np.concatenate([x.support, outside])
+        payoffs = np.concatenate([inside, r])
+        weights = np.concatenate([x.weights, np.zeros(outside.size)])
+        high = np.argpartition(-payoffs, min(half, payoffs.size - 1))[:half]
+        chosen = np.union1d(low, high)
+        chosen = chosen[np.argsort(objects[chosen])]
+        W, y = objects[chosen], weights[chosen]
         B = problem.similarity.block(W, W)
         B[np.diag_indices_from(B)] = -problem.shift
-        after = x.dense(problem.n)
-        y = after[W]
-        self.n_iter += _kernels.exchange(B, y, self.payoffs.of(W), tol, budget)
-        change = y - after[W]
-        after[W] = y
-        self._move(W, change, Point.of(after))
+        self.n_iter += _kernels.exchange(B, y, payoffs[chosen], tol, budget)
+        change = y - weights[chosen]
+        weights[chosen] = y
+        left = np.flatnonzero(weights)
+        left = left[np.argsort(objects[left])]
+        self._move(W, change, Point(objects[left], weights[left] / weights[left].sum()))
         self.working = self.x.support
 
     def _move(self, W: Ints, change: Floats, x: Point) -> None:
@@ -171,7 +173,8 @@ class _Rounds:
         self.x = x
         self._since_refresh += 1
         moved = np.flatnonzero(change)
-        if problem.similarity.local or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
+        anew = problem.in_pieces or problem.similarity.local
+        if anew or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
             self.recompute()
             return
         r = self.payoffs.r

@@ -1,0 +1,323 @@
+"""Dask arrays in this process: the same clusters as in memory, whatever the chunks."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+from sklearn.neighbors import kneighbors_graph
+
+from conftest import features
+from dominantsets import DominantSets, Status, as_similarity, multistart, peel, solve
+from dominantsets.solvers import sharded_dual, sharded_pass
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+LOW_RANK = ("sqeuclidean", "cosine", "linear")
+UNEVEN = (210, 1, 389, 0, 300)  # a chunk of one row, an empty one
+ROWS = make_blobs(900, centers=4, n_features=5, cluster_std=1.5, random_state=0)[0] + 20.0
+WORKING = {"rbf": "working-set", "laplacian": "working-set"}  # what "auto" means for a Dask array
+
+
+def chunked(X, chunks=UNEVEN):
+    return da.from_array(X, chunks=(chunks, X.shape[1]))
+
+
+def graph(n=900, seed=0):
+    X, _ = make_blobs(n, centers=4, n_features=3, random_state=seed)
+    A = kneighbors_graph(X, 8, mode="distance")
+    A.data = np.exp(-A.data)
+    return sp.csr_array(A.maximum(A.T))
+
+
+def chunked_graph(A, chunks=UNEVEN):
+    ends = np.cumsum([0, *chunks])
+    parts = [A[a:b] for a, b in pairwise(ends) if b > a]
+    return da.concatenate([
+        da.from_delayed(dask.delayed(sp.csr_matrix(part)), part.shape, dtype=part.dtype,
+                        meta=sp.csr_matrix((0, 0), dtype=part.dtype))
+        for part in parts
+    ])  # fmt: skip
+
+
+def assert_same(one, other):
+    """Labels, and the certificates of the clusters: those of the same optimum, to rounding."""
+    np.testing.assert_array_equal(np.asarray(one.labels_), np.asarray(other.labels_))
+    np.testing.assert_allclose(np.asarray(one.memberships_), np.asarray(other.memberships_), atol=1e-6)
+    assert one.end_ is other.end_
+    for a, b in zip(one.clusters_, other.clusters_, strict=True):
+        np.testing.assert_array_equal(a.members, b.members)
+        assert b.status is a.status
+        assert b.value == pytest.approx(a.value, rel=1e-9)
+        assert b.margin == pytest.approx(a.margin, rel=1e-4, abs=1e-9 * abs(a.value))
+        assert b.strict == a.strict
+        assert b.weights.sum() == pytest.approx(1.0)
+        if a.center is not None:
+            np.testing.assert_allclose(b.center, a.center, rtol=1e-8)
+            assert b.radius == pytest.approx(a.radius, rel=1e-7)
+
+
+def certified(A, cluster):
+    """Gap, margin and value against the dense matrix: nothing of the sums by pieces is believed."""
+    x = np.zeros(len(A))
+    x[cluster.members] = cluster.weights
+    r = A @ x - cluster.shift * x
+    f = x @ r
+    outside = np.delete(r, cluster.members)
+    scale = abs(cluster.value)
+    assert cluster.value == pytest.approx(f + cluster.shift, rel=1e-10)
+    assert cluster.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-10 * scale)
+    if outside.size:
+        assert cluster.margin == pytest.approx(f - outside.max(), abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}])
+@pytest.mark.parametrize("affinity", [*LOW_RANK, "rbf", "laplacian"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_labels_are_those_of_the_same_array_in_memory(affinity, dtype, options):
+    X = ROWS.astype(dtype)
+    options = {"affinity": affinity, "algorithm": WORKING.get(affinity, "auto"), **options}
+    here = DominantSets(3, **options).fit(X)
+    there = DominantSets(3, **options).fit(chunked(X))
+    assert there.shift_ == pytest.approx(here.shift_, rel=1e-9)
+    assert there.labels_.chunks == (UNEVEN,)
+    assert_same(here, there)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+
+
+@pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}, {"assign": "average"}])
+def test_a_graph_in_row_blocks(options):
+    A = graph()
+    here = DominantSets(3, affinity="precomputed", algorithm="working-set", **options).fit(A)
+    there = DominantSets(3, affinity="precomputed", **options).fit(chunked_graph(A))
+    assert_same(here, there)
+    certified(A.toarray(), there.clusters_[0])
+
+
+@pytest.mark.parametrize("affinity", [*LOW_RANK, "rbf", "laplacian"])
+@pytest.mark.parametrize("shift", [0.0, 30.0])
+def test_the_certificate_is_that_of_the_dense_matrix(affinity, shift):
+    X = features(150, 4)
+    X -= X.min()
+    S = as_similarity(da.from_array(X, chunks=(40, 4)), affinity)
+    A = as_similarity(X, affinity).toarray()
+    cluster = solve(S, shift=shift)
+    assert cluster.status is Status.CONVERGED
+    certified(A, cluster)
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > 1),
+    st.sampled_from(LOW_RANK),
+    st.integers(0, 5),
+    st.floats(0.0, 3.0),
+)
+def test_any_chunks_any_shift(sizes, affinity, seed, shift):
+    """Few objects in odd chunks: the optimum is certified, and is the one of the array in memory."""
+    X = np.abs(features(sum(sizes), 3, seed))
+    X[::7] = X[0]  # duplicates: equal values, whose threshold is found by rounding alone
+    S = as_similarity(X, affinity)
+    shift *= S.peak
+    here = solve(S, shift=shift)
+    there = solve(as_similarity(chunked(X, tuple(sizes)), affinity), shift=shift)
+    certified(S.toarray(), there)
+    assert there.value == pytest.approx(here.value, rel=1e-7)
+    assert there.status is Status.CONVERGED
+
+
+def test_equal_objects_in_their_thousands():
+    """No histogram tells them apart: the threshold is found all the same."""
+    X = np.repeat(np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]]), 3_000, axis=0)
+    S = as_similarity(da.from_array(X, chunks=(2_500, 2)), "sqeuclidean")
+    for cluster in peel(S, 2, shift=1e6):
+        assert cluster.status is Status.CONVERGED
+        assert len(cluster) % 3_000 == 0
+
+
+def test_a_band_that_is_too_full_is_looked_at_more_closely(monkeypatch):
+    X = features(3_000, 3)
+    here = solve(as_similarity(X, "sqeuclidean"), shift=2_000.0)
+    monkeypatch.setattr(sharded_dual, "BAND_LIMIT", 3)
+    monkeypatch.setattr(sharded_dual, "BAND", 2)
+    there = solve(as_similarity(da.from_array(X, chunks=(700, 3)), "sqeuclidean"), shift=2_000.0)
+    np.testing.assert_array_equal(there.members, here.members)
+    assert there.status is Status.CONVERGED
+
+
+def test_sorted_data_in_chunks_that_know_nothing_of_each_other():
+    """Each class in a chunk of its own: bounds of tau by the pieces' own shares are far apart."""
+    X, y = make_blobs(2_000, centers=5, n_features=4, random_state=1)
+    X = X[np.argsort(y)]
+    here = DominantSets(5).fit(X)
+    there = DominantSets(5).fit(da.from_array(X, chunks=(400, 4)))
+    assert_same(here, there)
+
+
+def test_rounds_are_few():
+    X, _ = make_blobs(20_000, centers=5, n_features=8, random_state=0)
+    S = as_similarity(da.from_array(X, chunks=(5_000, 8)), "sqeuclidean")
+    before = S.pieces.n_rounds
+    clusters = list(peel(S, 4, shift=0.01 * S.n * S.offset / 20))
+    assert S.pieces.n_rounds - before <= 4 * 20
+    assert all(c.status is Status.CONVERGED for c in clusters)
+
+
+def test_more_features_than_newtons_matrix_is_sent_for(monkeypatch):
+    X = features(600, 8)
+    here = solve(as_similarity(X, "sqeuclidean"), shift=3_000.0)
+    monkeypatch.setattr(sharded_pass, "FEATURES_LIMIT", 4)
+    there = solve(as_similarity(da.from_array(X, chunks=(200, 8)), "sqeuclidean"), shift=3_000.0)
+    assert there.status is Status.CONVERGED
+    assert there.value == pytest.approx(here.value, rel=1e-9)
+
+
+def test_starts():
+    X = features(300, 4)
+    S, D = as_similarity(X, "cosine"), as_similarity(da.from_array(X, chunks=(77, 4)), "cosine")
+    weights = np.arange(300.0)
+    for start in ("vertex", "barycenter", 17, weights):
+        here, there = solve(S, start=start, shift=5.0), solve(D, start=start, shift=5.0)
+        np.testing.assert_array_equal(here.members, there.members)
+    for how in ("uniform", "dpp"):
+        options = {"n_starts": 4, "sampling": how, "start": "barycenter", "shift": 5.0, "random_state": 0}
+        here, there = multistart(S, 3, **options), multistart(D, 3, **options)
+        list(here), list(there)
+        np.testing.assert_array_equal(here.labels, there.labels)
+    rbf = as_similarity(da.from_array(X, chunks=(77, 4)), "rbf")
+    with pytest.raises(ValueError, match="use start='vertex' or an object's number"):
+        solve(rbf, start="barycenter")
+
+
+@pytest.mark.parametrize("assign", ["average", "refine"])
+@pytest.mark.parametrize("affinity", LOW_RANK)
+def test_objects_left_over_are_assigned(affinity, assign):
+    options = {"affinity": affinity, "assign": assign, "keep_noise": None}
+    here = DominantSets(3, **options).fit(ROWS)
+    there = DominantSets(3, **options).fit(chunked(ROWS))
+    np.testing.assert_array_equal(there.labels_.compute(), here.labels_)
+    assert (there.labels_.compute() >= 0).all()
+    np.testing.assert_array_equal(there.predict(ROWS), here.predict(ROWS))
+
+
+def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
+    X = np.rint(ROWS * 10).astype(np.int32)
+    here = DominantSets(3).fit(X)
+    assert_same(here, DominantSets(3).fit(da.from_array(X, chunks=(250, 2))))
+    path = tmp_path / "rows.npy"
+    np.save(path, X.astype(np.float64))
+    mapped = np.load(path, mmap_mode="r")
+    assert_same(here, DominantSets(3).fit(mapped))
+    assert_same(here, DominantSets(3).fit(da.from_array(mapped, chunks=(250, 5))))
+
+
+def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
+    from dominantsets.similarity import on_dask
+
+    monkeypatch.setattr(on_dask, "memory_available", lambda: 1_000)
+    reads = []
+
+    def read(block, block_id):
+        reads.append(block_id)
+        return block
+
+    X = da.from_array(ROWS, chunks=(300, 5)).map_blocks(lambda b: read(b, 0), dtype=ROWS.dtype)
+    model = DominantSets(2).fit(X)
+    assert len(reads) > 3 * model.similarity_.pieces.n_rounds / 2
+    assert_same(DominantSets(2).fit(ROWS), model)
+
+
+def test_checkpoint(tmp_path):
+    """Clusters kept by one run are taken up by another; other data are refused."""
+    X, path = chunked(ROWS), str(tmp_path / "run.npz")
+    options = {"n_clusters": 3, "shift": 300.0}
+    whole = DominantSets(**options).fit(X)
+
+    def stop(progress):
+        return progress.n_clusters == 2
+
+    with pytest.warns(UserWarning, match="ended early"):
+        DominantSets(checkpoint=path, callback=stop, **options).fit(X)
+    assert np.load(path)["members_0"].size == len(whole.clusters_[0])
+    told = []
+    resumed = DominantSets(checkpoint=path, callback=lambda p: told.append(p.n_clusters), **options).fit(X)
+    assert min(told) >= 2  # it did not begin anew
+    assert_same(whole, resumed)
+    for k in range(3):
+        np.testing.assert_array_equal(resumed.clusters_[k].weights, whole.clusters_[k].weights)
+    with pytest.raises(ValueError, match="belongs to other data"):
+        DominantSets(checkpoint=path, **options).fit(chunked(ROWS + 1.0))
+    with pytest.raises(ValueError, match="belongs to other parameters"):
+        DominantSets(affinity="cosine", checkpoint=path, **options).fit(X)
+
+
+def test_the_number_of_clusters_may_be_open():
+    """Which resolution, which clusters stand alone, what is noise: the same as in memory."""
+    here, there = DominantSets().fit(ROWS), DominantSets().fit(chunked(ROWS))
+    assert here.n_clusters_ == there.n_clusters_ > 1
+    assert_same(here, there)
+    assert str(there.resolution_.reason) == str(here.resolution_.reason)
+
+
+def refused(X, message, **options):
+    with pytest.raises(ValueError, match=message):
+        DominantSets(2, **options).fit(X)
+
+
+def test_what_a_dask_array_cannot_be():
+    X = chunked(ROWS)
+    bad = ROWS.copy()
+    bad[500, 2] = np.nan
+    refused(chunked(bad), "the features have NaN or infinite entries")
+    refused(chunked(ROWS * 1e150), "its square leaves the range of floating point")
+    refused(X[:, 0], "must have 2 dimensions, one row an object, got 1")
+    refused(X[X[:, 0] > 0], "call X.compute_chunk_sizes")
+    refused(X.astype(complex), "real numbers, got dtype complex128")
+    refused(X[:0], "are empty: there is nothing to cluster")
+    refused(X, "affinity='path' is not available for Dask arrays", affinity="path")
+    refused(X, "not available for Dask arrays", affinity=lambda P, Q: P @ Q.T)
+    refused(X, "algorithm='pairwise' needs columns of the whole similarity", algorithm="pairwise")
+    refused(X, "offset='exact' looks at all pairs", affinity_params={"offset": "exact"})
+    refused(X, "offset=1 is below", affinity_params={"offset": 1.0})
+    refused(X, "offset='large' is not known", affinity_params={"offset": "large"})
+    refused(X, "takes no parameter 'gamma'", affinity_params={"gamma": 1.0})
+    refused(chunked(ROWS - 20), "features of both signs may have negative inner products", affinity="linear")
+    refused(chunked_graph(graph()), "sparse features in a Dask array are not supported", affinity="cosine")
+    refused(X, "must have blocks of scipy.sparse CSR rows", affinity="precomputed")
+    refused(X, "needs a shift above", affinity="cosine", shift=-3.0)
+    frame = pytest.importorskip("dask.dataframe").from_dask_array(X)
+    refused(frame, r"X.to_dask_array\(lengths=True\)")
+
+
+def test_what_a_graph_cannot_be():
+    A = graph(300).tolil()
+    chunks = (100, 50, 150)
+
+    def wrong(i, j, weight, message):
+        B = A.copy()
+        B[i, j] = weight
+        refused(chunked_graph(sp.csr_array(B), chunks), message, affinity="precomputed")
+
+    wrong(3, 250, 0.5, "the graph is not symmetric")
+    wrong(3, 3, np.nan, "1 NaN or infinite weights")
+    B = A.copy()
+    B[3, 250] = B[250, 3] = -0.5
+    refused(chunked_graph(sp.csr_array(B), chunks), "negative weights, down to -0.5", affinity="precomputed")
+    refused(
+        chunked_graph(sp.csr_array((300, 300)), chunks), "all similarities are zero", affinity="precomputed"
+    )
+    refused(chunked_graph(sp.csr_array(A)[:, :200], chunks), "must be square", affinity="precomputed")
+    B = A.copy()
+    B[3, 3] = 5.0
+    with pytest.warns(UserWarning, match="1 of 300 diagonal entries"):
+        odd = DominantSets(2, affinity="precomputed").fit(chunked_graph(sp.csr_array(B), chunks))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = DominantSets(2, affinity="precomputed").fit(chunked_graph(sp.csr_array(A), chunks))
+    assert_same(plain, odd)
