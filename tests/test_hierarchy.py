@@ -137,6 +137,19 @@ def test_little_data(X):
     assert tree.cut(1).tolist() == [0] * len(X)
 
 
+def test_where_nothing_stands_out_there_is_one_group():
+    X = np.random.default_rng(0).random((60, 2))
+    with pytest.warns(UserWarning, match="no groups stand out"):
+        tree = DominantSetHierarchy().fit(X)
+    assert (tree.labels_ == 0).all()
+
+
+def test_a_similarity_is_taken_as_affinity():
+    X = CENTERS[np.arange(60) % 6] + np.random.default_rng(0).normal(size=(60, 2))
+    tree = DominantSetHierarchy(2, affinity=as_similarity(X, "rbf")).fit(X)
+    assert set(tree.labels_) == {0, 1}
+
+
 def test_bad_cuts_are_refused(nested):
     _, _, tree = nested
     with pytest.raises(ValueError, match="more than the 6 groups"):
@@ -145,6 +158,9 @@ def test_bad_cuts_are_refused(nested):
         tree.cut()
     with pytest.raises(ValueError, match="either"):
         tree.cut(2, shift=1.0)
+    for wrong in ({"tol": -1.0}, {"max_iter": 0}, {"max_time": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            DominantSetHierarchy(**wrong).fit(np.zeros((3, 1)))
     with pytest.raises(ValueError, match="n_levels"):
         DominantSetHierarchy(n_levels=1).fit(np.zeros((3, 1)))
 

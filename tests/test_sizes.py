@@ -41,6 +41,15 @@ def test_no_cluster_is_small_under_the_guaranteed_shift(kind, n, size, seed):
         left -= len(found)
 
 
+def test_it_knows_no_unit():
+    X, _ = make_blobs(60, centers=3, random_state=0)
+    for size in (2, 5):
+        shifts = [guaranteed_shift(as_similarity(scale * X, "sqeuclidean"), size) for scale in (1.0, 1e-6)]
+        assert shifts[1] == pytest.approx(1e-12 * shifts[0])
+    with pytest.raises(ValueError, match="size"):
+        guaranteed_shift(as_similarity(X, "rbf"), 0)
+
+
 def test_the_guarantee_cannot_be_had_for_less():
     """A clique of k equal similarities, alone: k members are stationary up to (k - 1) a, not above."""
     A = np.zeros((8, 8))

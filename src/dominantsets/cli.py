@@ -214,7 +214,11 @@ def cluster_command(
         ),
     ] = "max",
     shift: Annotated[
-        str, typer.Option(help="The resolution: a number, the larger the larger the clusters; or auto.")
+        str,
+        typer.Option(
+            help="The resolution: a number, the larger the larger the clusters; auto; guaranteed or "
+            "sufficient, for no cluster below --min-cluster-size."
+        ),
     ] = "auto",
     assign: Annotated[
         Assign,

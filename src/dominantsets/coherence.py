@@ -51,7 +51,8 @@ class Judgement(NamedTuple):
     @property
     def alone(self) -> bool:
         """Whether it stands alone: its own, and sharp."""
-        return self.own and not self.sharpness < max(SHARP, min(0.9, SHARP_OF_FEW / np.sqrt(self.size)))
+        least = max(SHARP, min(0.9, SHARP_OF_FEW / np.sqrt(self.size)))
+        return self.size > 1 and self.own and not self.sharpness < least
 
     @property
     def weight(self) -> float:
@@ -71,7 +72,10 @@ def judge(problem: Problem, found: DominantSet) -> Judgement:
 
 
 def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
-    """1 minus the largest eigenvalue of J over some objects; nan where an object has no own similarity."""
+    """1 minus the largest eigenvalue of J over some objects, 1 for a single one.
+
+    nan where objects have no similarity to their copies, or where that and the shift are not above 0.
+    """
     if similarity.peak is None or objects.size == 0:
         return float("nan")
     on_device = similarity.on_device and similarity.offset is not None

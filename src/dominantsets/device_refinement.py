@@ -102,14 +102,13 @@ class DeviceSums:
         found: Ints = host(best)
         self._fit = host(fit)
         self._next = found, sums
-        before = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
-        empty = np.flatnonzero((host(sums[:, -1]) == 0) & (before > 0))
-        for k in empty:  # no cluster loses its last one
-            mine_here = np.flatnonzero(self.labels == k)
-            u = self.similarity.rows(self._send(mine_here))
-            bias = self.similarity.bias(u)
-            values = u @ self._V[k] + (0.0 if bias is None else self._slopes[k] * bias)
-            found[mine_here[int(values.argmax())]] = k
+        while (empty := np.setdiff1d(self.labels[self.labels >= 0], found)).size:
+            for k in empty:  # no cluster loses its last one
+                mine_here = np.flatnonzero(self.labels == k)
+                u = self.similarity.rows(self._send(mine_here))
+                bias = self.similarity.bias(u)
+                values = u @ self._V[k] + (0.0 if bias is None else self._slopes[k] * bias)
+                found[mine_here[int(values.argmax())]] = k
             self._next = None
         return found
 

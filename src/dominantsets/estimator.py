@@ -298,7 +298,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 similarity, self.n_clusters, warm=self.resolution_.rough if plain else (), **options
             )
         keep = None
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and self.resolution_.halt is None:
             names = ["n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap"]
             names += ["random_state"] if many else []
             depends = {name: getattr(self, name) for name in names} | {
@@ -310,7 +310,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         clusters = self._collect(run, random_state, keep)
         self.end_ = run.end
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
-        self._set_results(clusters, run)
+        self._set_results(clusters, run, monitor)
 
     def _resolution(self, similarity: Similarity, degrees: Floats, monitor: Monitor) -> Resolution:
         """The shift: given, chosen, or such that no cluster is small."""
@@ -408,7 +408,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End.INTERRUPTED
         return clusters
 
-    def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart) -> None:
+    def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart, monitor: Monitor) -> None:
         kept = list(range(len(clusters)))
         if self.n_clusters is None:  # those that stand alone; the others were only in the way
             kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
@@ -425,10 +425,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.assign == "average":
             labels = assign_by_average(self.similarity_, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
-            self._partition = partition(
-                self.similarity_, self.clusters_, labels, self.keep_noise, self.resolution_.seeds
-            )
-            labels = self._partition.labels
+            try:
+                self._partition = partition(
+                    self.similarity_, self.clusters_, labels, self.keep_noise, self.resolution_.seeds, monitor
+                )
+                labels = self._partition.labels
+            except KeyboardInterrupt:  # the cores are there
+                self.end_ = End.INTERRUPTED
         self.labels_ = labels
         self.memberships_: Floats = memberships
         self.n_clusters_ = len(self.clusters_)
@@ -482,7 +485,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         A new object j joins the first cluster found for which
         :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
         ``assign="average"`` the cluster with the highest average similarity, with "refine" the one it fits
-        best, always.
+        best, or -1 where ``keep_noise`` says that it is noise.
 
         Parameters
         ----------

@@ -21,19 +21,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dominantsets._checks import one_of, real, warn, whole
 from dominantsets.coherence import judge
-from dominantsets.peeling import HALTS, End
+from dominantsets.peeling import HALTS, PATIENCE, End
 from dominantsets.resolution import Scale, resolve
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
 from dominantsets.similarity.base import Floats, Ints
 from dominantsets.sizes import guaranteed_shift
 from dominantsets.solvers import DominantSet, Monitor, Point, Problem, Status, solve_from, solve_problem
-from dominantsets.solvers.api import choose
+from dominantsets.solvers.api import check_options, choose
 
 FINEST = 1e-4  # the lowest resolution by default, as a share of n (p - q): groups within groups
 CLEAN = 0.5  # objects of other groups, for each of its own, that may want to join a new group
 SAME = 0.5  # of the smaller of two sets that lies in the other, when their groups merge
 _NOBODY = np.empty(0, dtype=np.int64)
-PATIENCE = 4  # sets in a row that do not stand alone, after which no new groups are looked for at a shift
 
 
 @dataclass(eq=False)
@@ -166,6 +165,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         DominantSetHierarchy
             The fitted estimator. Ctrl-C keeps the tree as far as it has come, and warns.
         """
+        check_options("auto", 0.0, self.tol, self.max_iter, self.max_time)
         whole("n_levels", self.n_levels, at_least=2)
         whole("min_cluster_size", self.min_cluster_size, at_least=1)
         if self.min_shift is not None:
@@ -244,6 +244,10 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.affinity, str):
             one_of("affinity", self.affinity, AFFINITIES)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
+        if isinstance(self.affinity, Similarity):
+            if X.shape[0] != self.affinity.n:
+                raise ValueError(f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects.")
+            return self.affinity
         return as_similarity(X, self.affinity, **(self.affinity_params or {}))
 
 
@@ -276,8 +280,11 @@ class _Builder:
             if self.halt is not None:
                 break
         top = float(levels[0])
-        if not self._groups:  # nothing stands alone: all is one group
-            self.leaves = self._groups = [Group(_NOBODY, None, top)]
+        if len(self._groups) < 2 and len(self.leaves) < 2:  # nothing stands alone but the whole
+            if self.similarity.n > 1 and self.halt is None:
+                warn("no groups stand out of the data at any shift: they are one group.")
+            self.leaves = self._groups = [Group(_NOBODY, None, float(levels[-1]))]
+            self.home[:] = -1
         while len(self._groups) > 1:
             self._join(self._groups[0], self._groups[1], top)
         root = self._groups[0]
@@ -372,8 +379,8 @@ class _Builder:
         if core is None:
             return np.zeros(objects.size)
         payoffs = self.similarity.gradient(core.members, core.weights)
-        own = 0.0 if self.similarity.peak is None else float(self.similarity.own(core.members[:1])[0])
-        inside = core.threshold + (core.shift + own) * float(core.weights @ core.weights)
+        own = 0.0 if self.similarity.peak is None else self.similarity.own(core.members)
+        inside = core.threshold + float(core.weights**2 @ (core.shift + own + np.zeros(len(core))))
         return np.asarray(payoffs[objects] - 0.5 * inside)
 
     def _solve(self, problem: Problem, core: DominantSet | None) -> DominantSet | None:

@@ -21,6 +21,7 @@ from dominantsets.files import FileError, Table
 from dominantsets.peeling import End
 from dominantsets.similarity import AFFINITIES
 
+SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = tuple(name for name in AFFINITIES if name != "precomputed")
 CONVERSIONS = ("max", "gaussian", "path")
 _EARLY = (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
@@ -57,7 +58,7 @@ class Job:
             self.n_clusters,
             affinity=affinity,
             affinity_params=params,
-            shift=shift_of(self.shift),
+            shift=shift_of(self.shift, SHIFTS),
             algorithm=self.algorithm,
             tol=self.tol,
             max_time=self.max_time,
@@ -86,14 +87,14 @@ class Job:
         return distance_to_similarity(data, self.convert), "precomputed", None
 
 
-def shift_of(text: str) -> float | str:
-    """A number, or "auto"."""
-    if text == "auto":
+def shift_of(text: str, words: tuple[str, ...] = ("auto",)) -> float | str:
+    """A number, or one of some words."""
+    if text in words:
         return text
     try:
         return float(text)
     except ValueError:
-        raise FileError(f"--shift {text} is neither a number nor auto.") from None
+        raise FileError(f"--shift {text} is neither a number nor {' or '.join(words)}.") from None
 
 
 def distance_to_similarity(D: Any, how: str) -> Any:

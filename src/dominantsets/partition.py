@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from dominantsets.assignment import predict_by_payoff
 from dominantsets.refinement import Refined, refine, self_similarities
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Floats, Ints
-from dominantsets.solvers import DominantSet
+from dominantsets.solvers import DominantSet, Monitor
 
 FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
 NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
@@ -78,7 +79,7 @@ class Balls(NamedTuple):
             payoffs = cluster.threshold + (cluster.shift + own[members]) * weights
             inside[k] = weights @ payoffs
             squares[k] = float((own[members] - 2.0 * payoffs).max()) + inside[k]
-        level = 1e-9 * float(np.abs(own).max())
+        level = max(10.0 * similarity.rounding, 1e-13 * float(np.abs(own).max()))
         if float(squares.max()) <= level:
             return None
         # a part in 10⁹ more, lest rounding puts the farthest member outside
@@ -93,6 +94,8 @@ class Partition(NamedTuple):
     refined: Ints
     weights: Floats
     radii: float
+    levels: Floats | None = None  # of fit in each cluster, below which there is noise
+    cores_only: bool = False
 
 
 def partition(
@@ -101,6 +104,7 @@ def partition(
     cores: Ints,
     keep_noise: float | str | None,
     seeds: Ints | None = None,
+    monitor: Monitor | None = None,
 ) -> Partition:
     """Refine the cores into a partition.
 
@@ -118,6 +122,8 @@ def partition(
     seeds : ndarray of int, optional
         Another place to begin; the result with the higher objective is taken, with the numbers of the cores
         that it shares most objects with.
+    monitor : Monitor, optional
+        Whose time limit ends the refinement.
 
     Returns
     -------
@@ -128,15 +134,19 @@ def partition(
     outside, radii = None, np.inf
     if keep_noise == "auto":
         outside, radii = noise_of(similarity, clusters, cores)
-    best = refine(similarity, cores, count, outside=outside)
+    best = refine(similarity, cores, count, outside=outside, monitor=monitor)
     if seeds is not None and np.unique(seeds[seeds >= 0]).size == count:
-        other = refine(similarity, seeds, count, outside=outside)
+        other = refine(similarity, seeds, count, outside=outside, monitor=monitor)
         if other.objective[-1] > best.objective[-1] * (1.0 + 1e-12):
             best = _numbered(other, cores, count)
-    labels = best.labels
-    if keep_noise is not None and keep_noise != "auto":
-        labels = without_noise(best, cores, keep_noise)
-    return Partition(labels, best.labels, best.weights, radii)
+    if keep_noise == "payoff":  # the cores are the objects that pass the test of payoffs
+        labels = np.where(cores >= 0, best.labels, -1)
+        return Partition(labels, best.labels, best.weights, radii, cores_only=True)
+    if keep_noise is None or isinstance(keep_noise, str):
+        return Partition(best.labels, best.labels, best.weights, radii)
+    levels = _levels(best, cores, keep_noise)
+    inside = best.fit >= np.append(levels, np.inf)[best.labels]
+    return Partition(np.where(inside, best.labels, -1), best.labels, best.weights, radii, levels)
 
 
 def _numbered(refined: Refined, cores: Ints, count: int) -> Refined:
@@ -151,23 +161,14 @@ def _numbered(refined: Refined, cores: Ints, count: int) -> Refined:
     return refined._replace(labels=names[refined.labels], weights=weights)
 
 
-def without_noise(refined: Refined, cores: Ints, keep_noise: float | str) -> Ints:
-    """Labels with -1 for objects that do not belong.
-
-    ``keep_noise`` is a quantile q: an object stays where it fits its cluster at least as well as the
-    q-quantile of the cluster's core does. "payoff" keeps the cores only: the objects that pass the test of
-    payoffs, and so would gain by joining.
-    """
-    labels = refined.labels.copy()
-    if keep_noise == "payoff":
-        labels[cores < 0] = -1
-        return labels
-    for k in range(refined.weights.size):
-        core = (cores == k) & (labels == k)
+def _levels(refined: Refined, cores: Ints, quantile: float) -> Floats:
+    """The q-quantile of each core's fit, where the core is still in its cluster; nothing elsewhere."""
+    levels = np.full(refined.weights.size, -np.inf)
+    for k in range(levels.size):
+        core = (cores == k) & (refined.labels == k)
         if core.any():
-            level = np.quantile(refined.fit[core], float(keep_noise))
-            labels[(labels == k) & (refined.fit < level * (1.0 - 1e-12))] = -1
-    return labels
+            levels[k] = np.quantile(refined.fit[core], quantile) * (1.0 - 1e-12)
+    return levels
 
 
 def predict_by_fit(
@@ -182,6 +183,10 @@ def predict_by_fit(
             fits[k] = similarity.payoff(new, members, share)
     top = fits.max(axis=0)  # 0: nothing in common with anybody; -inf: another component
     labels = np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=0))
+    if partition.levels is not None:
+        labels = np.where(top >= np.append(partition.levels, np.inf)[labels], labels, -1)
+    if partition.cores_only:
+        labels = np.where(predict_by_payoff(similarity, clusters, new) >= 0, labels, -1)
     balls = Balls.of(similarity, clusters) if np.isfinite(partition.radii) else None
     if balls is not None:
         own = similarity.own_of(new)

@@ -142,7 +142,10 @@ class Extraction:
             return End.MIN_CLUSTER_SIZE
         if self._wanted is not None or self._problem.n == 1:
             return None
-        if before and (len(found) == 1 or found.threshold <= self.coherence):
+        if before and len(found) == 1:
+            return End.NOT_COHERENT
+        # the mean of all pairs says nothing where objects of different components are no pairs
+        if before and found.threshold <= self.coherence and self._problem.similarity.components is None:
             return End.NOT_COHERENT
         return None
 
@@ -227,7 +230,7 @@ def peel(
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
     n_clusters : int, optional
         Largest number of clusters. Without it peeling goes on until nothing coherent is left: until
-        a cluster is a single object, or its ``threshold`` f is below m + (p - m) / 4, with m the mean
+        a cluster is a single object, or its ``threshold`` f is below m + (p - m) / 10, with m the mean
         similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
     shift : float, default=0.0
         The resolution, as in :func:`solve`.

@@ -26,6 +26,7 @@ from dominantsets._checks import warn
 from dominantsets._threads import GRAIN, each, split
 from dominantsets.similarity import LowRank, Path, Similarity
 from dominantsets.similarity.base import Floats, Ints
+from dominantsets.solvers import Monitor
 
 _NOTHING = np.empty(0)
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
@@ -51,11 +52,7 @@ def self_similarities(similarity: Similarity) -> Floats:
     """What stands on the diagonal: an object's similarity to its copy, or the largest similarity."""
     if similarity.peak is not None:
         return similarity.own(np.arange(similarity.n))
-    return np.full(similarity.n, float(max(similarity.column(i).max() for i in _some(similarity.n))))
-
-
-def _some(n: int) -> Ints:
-    return np.unique(np.linspace(0, n - 1, min(n, 200)).astype(np.int64))
+    return np.full(similarity.n, similarity.largest())
 
 
 class _Table:
@@ -117,9 +114,10 @@ class _Table:
         best = np.where(fit.max(axis=1) <= 0.0, labels, best)
         if self.outside is not None:
             best[self.outside] = -1
-        for k in np.setdiff1d(labels[inside], best):
-            mine = np.flatnonzero(labels == k)
-            best[mine[np.argmax(fit[mine, k])]] = k
+        while (gone := np.setdiff1d(labels[inside], best)).size:  # one that is sent home may leave another
+            for k in gone:
+                mine = np.flatnonzero(labels == k)
+                best[mine[np.argmax(fit[mine, k])]] = k
         return best
 
     def single_moves(self) -> bool:
@@ -214,9 +212,8 @@ class _Sums:
 
         sums = np.sum(each(work, split(labels.size, max(1, 8 * GRAIN // (rows.d * K)))), axis=0)
         self._next = best, sums
-        empty = np.flatnonzero((sums[:, -1] == 0) & (np.bincount(labels[labels >= 0], minlength=K) > 0))
-        if empty.size:
-            for k in empty:  # no cluster loses its last one
+        while (empty := np.setdiff1d(labels[labels >= 0], best)).size:  # no cluster loses its last one
+            for k in empty:
                 mine = np.flatnonzero(labels == k)
                 fits = rows.take(mine) @ self._V[k, :-1]
                 if self._lengths.size:
@@ -238,6 +235,7 @@ def refine(
     *,
     outside: NDArray[np.bool_] | None = None,
     rounds: int = ROUNDS,
+    monitor: Monitor | None = None,
 ) -> Refined:
     """Re-assign every object until nothing moves, from labels with -1 for objects in no cluster.
 
@@ -254,6 +252,8 @@ def refine(
         Objects that take no part and keep the label -1.
     rounds : int, default=200
         Rounds after which it is given up.
+    monitor : Monitor, optional
+        Whose time limit ends it between two rounds.
 
     Returns
     -------
@@ -275,10 +275,11 @@ def refine(
     objective = [state.objective]
     for _ in range(rounds):
         best, before = state.best(), state.labels
-        if np.array_equal(best, before):
+        if np.array_equal(best, before) or (monitor is not None and monitor.out_of_time()):
             break
         state.count(best)
-        if state.objective < objective[-1]:  # possible only where s is not positive semidefinite
+        # possible only where s is not positive semidefinite, as is a round that gains nothing and only cycles
+        if state.objective <= objective[-1] * (1.0 + 1e-15):
             state = _Table(similarity, before, n_clusters, outside)
             if not state.single_moves():
                 break

@@ -121,18 +121,19 @@ class Scale:
     def __init__(self, similarity: Similarity, degrees: Floats) -> None:
         assert similarity.peak is not None
         self.n, self.peak = similarity.n, similarity.peak
-        some = _evenly(degrees, 2 * SIDE)
+        some = _by_degree(degrees, 2 * SIDE)
         quartile = (
             float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25)) if self.n > 1 else self.peak
         )
         self.spread = self.peak - quartile
+        self.rounding = max(similarity.rounding, 1e-14 * abs(self.peak))
         # objects differ in it only under "linear"; each alone must stay concave
         self.least = float(similarity.own(np.arange(self.n)).min())
 
     @property
     def alike(self) -> bool:
         """Whether all objects are."""
-        return not self.spread > 1e-12 * abs(self.peak)
+        return not self.spread > self.rounding
 
     def shift(self, share: float) -> float:
         """The shift of a resolution."""
@@ -142,7 +143,7 @@ class Scale:
         return max(kappa - self.peak, -self.least + 0.1 * (self.peak - self.least))
 
 
-def _evenly(degrees: Floats, count: int) -> Ints:
+def _by_degree(degrees: Floats, count: int) -> Ints:
     """Objects from the lowest degree to the highest: the same ones in whatever order they come."""
     n = degrees.size
     places = np.linspace(0, n - 1, min(count, n)).astype(np.int64)
@@ -241,7 +242,7 @@ def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> 
         limit = min(limit, SAMPLE_OF_MATRIX)
     if similarity.n <= limit or isinstance(similarity, Path):
         return np.arange(similarity.n)
-    return np.sort(_evenly(degrees, limit))
+    return np.sort(_by_degree(degrees, limit))
 
 
 def _on_device(similarity: Similarity) -> bool:
@@ -292,7 +293,7 @@ def _try(
 
 
 def _weight(judgement: Judgement) -> float:
-    return 0.0 if np.isnan(judgement.sharpness) else judgement.weight
+    return 0.0 if np.isnan(judgement.sharpness) else max(0.0, judgement.weight)
 
 
 def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, str]:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dominantsets._checks import whole
 from dominantsets.peeling import HALTS, Peeling
-from dominantsets.similarity import Similarity
+from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Floats
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.api import choose
@@ -26,7 +27,7 @@ def guaranteed_shift(similarity: Similarity, size: int) -> float:
     r"""A shift under which every cluster has ``size`` members, or is all that is left.
 
     Just above :math:`(\text{size} - 2) \max(a)`, where an upper bound of the largest similarity serves;
-    beyond it by one part in a million, so that the relative gap of a converged cluster does not matter.
+    beyond it by a millionth of that similarity, so that the gap of a converged cluster does not matter.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def guaranteed_shift(similarity: Similarity, size: int) -> float:
     >>> min(len(c) for c in peel(S, 3, shift=guaranteed_shift(S, 10)) if len(c) < 50) >= 10
     True
     """
-    return max(0, size - 2) * similarity.largest() * (1.0 + 1e-6) + (1e-9 if size > 1 else 0.0)
+    least = whole("size", size, at_least=1)
+    return (max(0, least - 2) + (1e-6 if least > 1 else 0.0)) * as_similarity(similarity).largest()
 
 
 def sufficient_shift(
@@ -57,8 +59,10 @@ def sufficient_shift(
     n_clusters: int | None = None,
     *,
     degrees: Floats | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100_000,
+    cutoff: float = 2e-12,
     monitor: Monitor | None = None,
-    **options: Any,
 ) -> float:
     r"""A small shift under which every cluster found has ``size`` members, or is all that is left.
 
@@ -76,11 +80,15 @@ def sufficient_shift(
         How many clusters are looked at; without it, as many as :func:`peel` finds.
     degrees : ndarray, optional
         Row sums, where they are known.
+    tol : float, default=1e-8
+        Relative gap at which a cluster counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a cluster.
+    cutoff : float, default=2e-12
+        Members have a weight above it.
     monitor : Monitor, optional
         Knows the time limit, Ctrl-C and the callback; when it ends the search, the best shift so far is
         returned.
-    **options
-        ``tol``, ``max_iter`` and ``cutoff`` of :func:`peel`.
 
     Returns
     -------
@@ -88,7 +96,8 @@ def sufficient_shift(
         The shift.
     """
     monitor = Monitor() if monitor is None else monitor
-    settings = {"tol": 1e-8, "max_iter": 100_000, "cutoff": 2e-12, **options}
+    similarity = as_similarity(similarity)
+    settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "cutoff": cutoff}
     peak = similarity.largest() if similarity.peak is None else similarity.peak
     high = guaranteed_shift(similarity, size) + peak
     low = max(LEAST * high, 1e-12)

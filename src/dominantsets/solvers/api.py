@@ -155,9 +155,6 @@ def solve_problem(
     if isinstance(problem, sharded.LowRankShards):
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
         return sharded.solve_far(problem, [problem.image(start)], **options)[0]
-    if problem.similarity.on_device:
-        options = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
-        return solve_many(problem, [starting_point(problem, start)], algorithm=algorithm, **options)[0]
     if algorithm == "exact":
         return tree.solve_exactly(problem, tol=tol, monitor=monitor)
     return solve_from(
@@ -196,13 +193,15 @@ def solve_from(
     trace: bool = False,
 ) -> DominantSet:
     """The same from a point, by a method that takes one."""
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
+    if problem.similarity.on_device:
+        return solve_many(problem, [x0], algorithm=algorithm, **options)[0]
     if isinstance(problem, sharded.LowRankShards):
-        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
         return sharded.solve_far(problem, [problem.at(x0)], **options)[0]
     problem = problem.within(x0)
     if problem.similarity.components is not None:  # what x0 has of other components stays out
         inside = problem.alive[x0.support]
         weights = x0.weights[inside]
         x0 = Point(x0.support[inside], weights / weights.sum())
-    outcome = _METHODS[algorithm](problem, x0, tol=tol, max_iter=max_iter, monitor=monitor, trace=trace)
+    outcome = _METHODS[algorithm](problem, x0, **options)
     return certify(problem, outcome, tol=tol, algorithm=algorithm)
