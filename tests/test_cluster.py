@@ -197,7 +197,7 @@ def test_a_round_that_times_out(client, undisturbed, workers):
     hang = Once(lambda: os.kill(pid, signal.SIGSTOP))
     DominantSets(1, shift=1.0).fit(chunked())  # workers that have just started take seconds to import
     try:
-        with dask.config.set({"dominantsets.round-timeout": 5}):
+        with dask.config.set({"dominantsets.round-timeout": 12}):
             disturbed = DominantSets(callback=hang, **OPTIONS).fit(chunked())
     finally:
         os.kill(pid, signal.SIGCONT)
