@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from dominantsets.similarity import LowRank, Similarity
 from dominantsets.similarity.base import Floats, Ints
@@ -96,8 +95,7 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
         J -= scale @ J / scale.sum()
         J -= (J @ scale / scale.sum())[:, None]
         J *= np.sqrt(np.multiply.outer(scale, scale))
-    top = len(J) - 1
-    return 1.0 - float(eigvalsh(J, subset_by_index=(top, top), check_finite=False)[0])
+    return 1.0 - float(np.linalg.eigvalsh(J)[-1])
 
 
 def _scatter(similarity: Any, objects: Ints, scale: Floats) -> Floats:

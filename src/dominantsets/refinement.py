@@ -278,8 +278,8 @@ def refine(
         if np.array_equal(best, before) or (monitor is not None and monitor.out_of_time()):
             break
         state.count(best)
-        # Possible only where s is not positive semidefinite: a round that loses, or one that gains nothing and
-        # would cycle. Of low rank it may gain nothing by rounding alone, and then that is the end.
+        # Only where s is not positive semidefinite can a round lose, or gain nothing and cycle. Of low rank
+        # it may gain nothing by rounding alone, and then that is the end.
         if state.objective <= objective[-1] * (1.0 + 1e-15):
             lost = state.objective < objective[-1] * (1.0 - 1e-12)
             moves = lost or isinstance(state, _Table)
