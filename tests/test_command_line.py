@@ -242,16 +242,17 @@ def test_ctrl_c_while_segmenting(tmp_path):
     begin = time.perf_counter()  # before everything is imported Python itself answers, with a traceback
     subprocess.run([sys.executable, "-c", "import dominantsets.cli, dominantsets.segmentation"], check=True)
     imported = time.perf_counter() - begin
-    for delay in (1.5 * imported + 0.5, 1.8 * imported + 0.8):
+    for delay in (1.2 * imported + 0.4, 1.4 * imported + 0.6):
         command = [sys.executable, "-m", "dominantsets", "segment", str(tmp_path / "a.png"), "-k", "4"]
         command += ["-o", str(tmp_path / "s.npy")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
-        assert process.returncode in (0, 130), error
+        # as the process ends, with everything written, the signal itself may end it
+        assert process.returncode in (0, 130, -signal.SIGINT), error
         assert "Traceback" not in error
-        assert (process.returncode == 0) == (tmp_path / "s.npy").exists()
+        assert (process.returncode != 130) == (tmp_path / "s.npy").exists()
         (tmp_path / "s.npy").unlink(missing_ok=True)
 
 
