@@ -13,8 +13,8 @@ import torch
 from sklearn.utils.random import sample_without_replacement
 from torch import Tensor
 
-from dominantsets._checks import one_of, warn
-from dominantsets.sampling import LANDMARKS, RANK, SAMPLINGS, elementary
+from dominantsets._checks import one_of
+from dominantsets.sampling import LANDMARKS, RANK, SAMPLINGS, elementary, filled_up
 from dominantsets.similarity.base import Ints
 from dominantsets.similarity.tensors import host
 
@@ -31,15 +31,7 @@ def sample_on_device(problem: Any, k: int, sampling: str, random_state: np.rando
     pool = problem.ranked(np.sort(_ranks(alive, min(alive, DRAWN_FROM), random_state)))
     raw = problem.similarity.features.take(torch.from_numpy(pool).to(problem.device)).double()
     rows = raw - raw.mean(0)
-    chosen = draw(rows, k, random_state)
-    if chosen.size < k:
-        warn(
-            f"only {chosen.size} of {k} starts can be drawn by the DPP, whose kernel has that rank; the rest "
-            "is drawn uniformly."
-        )
-        rest = np.setdiff1d(np.arange(pool.size), chosen)
-        chosen = np.concatenate([chosen, random_state.choice(rest, k - chosen.size, replace=False)])
-    return np.asarray(pool[chosen])
+    return np.asarray(pool[filled_up(draw(rows, k, random_state), k, pool.size, random_state)])
 
 
 def _ranks(alive: int, k: int, random_state: np.random.RandomState) -> Ints:

@@ -47,15 +47,19 @@ def sample_starts(
         alive = _numbered(there, seen)
     else:
         alive = np.flatnonzero(there)
-    chosen = k_dpp(describe(similarity, alive), k, random_state)
-    if chosen.size < k:
-        warn(
-            f"only {chosen.size} of {k} starts can be drawn by the DPP, whose kernel has that rank (many "
-            "objects are equal); the rest is drawn uniformly."
-        )
-        rest = np.setdiff1d(np.arange(alive.size), chosen)
-        chosen = np.concatenate([chosen, random_state.choice(rest, k - chosen.size, replace=False)])
-    return alive[chosen]
+    return alive[filled_up(k_dpp(describe(similarity, alive), k, random_state), k, alive.size, random_state)]
+
+
+def filled_up(chosen: Ints, k: int, count: int, random_state: np.random.RandomState) -> Ints:
+    """k of count places: those that a DPP has chosen, and uniform ones where its rank gave fewer."""
+    if chosen.size == k:
+        return chosen
+    warn(
+        f"only {chosen.size} of {k} starts can be drawn by the DPP, whose kernel has that rank (many "
+        "objects are equal); the rest is drawn uniformly."
+    )
+    rest = np.setdiff1d(np.arange(count), chosen)
+    return np.concatenate([chosen, random_state.choice(rest, k - chosen.size, replace=False)])
 
 
 def _numbered(there: NDArray[np.bool_], places: Ints) -> Ints:
