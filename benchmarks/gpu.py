@@ -46,11 +46,12 @@ import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from dominantsets import as_similarity, multistart, peel  # noqa: E402
-from dominantsets.solvers import batch, fused  # noqa: E402
-from dominantsets.solvers.batch import Clock  # noqa: E402
-from dominantsets.solvers.device import DeviceProblem, solve_starts  # noqa: E402
+from dominantsets.solvers import fused  # noqa: E402
+from dominantsets.solvers import tensor_dual as batch
 from dominantsets.solvers.monitor import Monitor  # noqa: E402
 from dominantsets.solvers.problem import Point  # noqa: E402
+from dominantsets.solvers.tensor_dual import Clock  # noqa: E402
+from dominantsets.solvers.tensor_problem import DeviceProblem, solve_starts  # noqa: E402
 
 HERE = Path(__file__).parent
 PARTS = ("tests", "card", "a", "c", "stream", "b")
@@ -100,7 +101,7 @@ def mean_similarity(S: Any) -> float:
 
 
 def size_shift(S: Any, m: float) -> float:
-    return SIZE_RULE * m * (S.peak - mean_similarity(S))
+    return SIZE_RULE * m * (S.self_similarity - mean_similarity(S))
 
 
 def copy_seconds(n: int, device: torch.device) -> float:

@@ -27,7 +27,7 @@ pin_threads(1)
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from dominantsets import as_similarity, solve  # noqa: E402
-from dominantsets._compile import compiled, larger  # noqa: E402
+from dominantsets.compiled.jit import compiled, larger  # noqa: E402
 from dominantsets.solvers import Monitor, Point, Problem, first_order  # noqa: E402
 
 SIZES = (500, 2_000, 10_000)

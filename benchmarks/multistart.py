@@ -105,7 +105,7 @@ def dask_rows(folder: str) -> list[dict[str, Any]]:
     path = str(Path(folder) / "rows.npy")
     np.save(path, X)
     S = as_similarity(X, "sqeuclidean")
-    shift = 0.01 * n * (S.peak - S.degrees().sum() / n / (n - 1.0))
+    shift = 0.01 * n * (S.self_similarity - S.degrees().sum() / n / (n - 1.0))
 
     def timed(similarity: Any) -> tuple[float, Any]:
         begin = time.perf_counter()

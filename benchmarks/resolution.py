@@ -33,9 +33,9 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from _contest import blobs, newsgroups, vectors  # noqa: E402
 from dominantsets import DominantSets, as_similarity  # noqa: E402
-from dominantsets.peeling import Peeling  # noqa: E402
-from dominantsets.refinement import refine  # noqa: E402
-from dominantsets.resolution import SHARES, Scale  # noqa: E402
+from dominantsets.clusters.peeling import Peeling  # noqa: E402
+from dominantsets.clusters.shift import SHARES, Scale  # noqa: E402
+from dominantsets.labels.refinement import refine  # noqa: E402
 from dominantsets.solvers import Monitor  # noqa: E402
 from dominantsets.solvers.api import choose  # noqa: E402
 
@@ -79,7 +79,7 @@ def tried(S: Any, shift: float, y: np.ndarray, k: int) -> dict[str, Any]:
     refined = refine(S, run.labels, len(clusters))
     inside = run.labels >= 0
     mean = float(degrees.sum()) / (S.n * (S.n - 1))
-    coherent = np.mean([(c.threshold - mean) / (S.peak - mean) for c in clusters])
+    coherent = np.mean([(c.threshold - mean) / (S.self_similarity - mean) for c in clusters])
     whole = len(clusters) == k
     return {
         "shift": shift,
@@ -103,7 +103,7 @@ def study(sets: dict[str, tuple[Any, Any, str]]) -> tuple[list[dict[str, Any]], 
         for i, row in enumerate(here):
             near = [here[j]["labels"] for j in (i - 1, i + 1) if 0 <= j < len(here)]
             row["stability"] = float(np.mean([adjusted_rand_score(row["labels"], other) for other in near]))
-        former = tried(S, 0.01 * S.n * (S.peak - float(degrees.sum()) / (S.n * (S.n - 1))), y, k)
+        former = tried(S, 0.01 * S.n * (S.self_similarity - float(degrees.sum()) / (S.n * (S.n - 1))), y, k)
         for what in ("cores", "refined"):
             for criterion in CRITERIA:
                 picks[criterion][what].append(max(here, key=lambda row, c=criterion: row[c])[what])

@@ -41,7 +41,7 @@ from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.metrics import adjusted_rand_score  # noqa: E402
 
 from dominantsets import as_similarity, peel  # noqa: E402
-from dominantsets.assignment import assign_by_average  # noqa: E402
+from dominantsets.labels.average import assign_by_average  # noqa: E402
 from dominantsets.segmentation import _as_rgb, color_features, segment  # noqa: E402
 
 SEGMENTS = 4

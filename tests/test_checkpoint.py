@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 
 from conftest import random_similarity
 from dominantsets import DominantSets, End
-from dominantsets.checkpoint import Checkpoint
+from dominantsets.clusters.checkpoint import Checkpoint
 
 X, _ = make_blobs(300, centers=6, n_features=4, random_state=0)
 
@@ -144,7 +144,7 @@ def kernel(P, Q):
 
 def test_a_function_is_known_by_its_name(tmp_path):
     from dominantsets import as_similarity
-    from dominantsets.checkpoint import signature
+    from dominantsets.clusters.checkpoint import signature
 
     one, other = (signature(as_similarity(X, kernel), {"affinity": kernel}) for _ in range(2))
     assert one == other

@@ -13,8 +13,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel
+from dominantsets.rows.base import Here
 from dominantsets.similarity import on_cluster
-from dominantsets.similarity.pieces import Here
 from dominantsets.similarity.sharded import ShardedLowRank
 from test_dask import assert_same, chunked_graph, graph
 

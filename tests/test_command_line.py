@@ -21,8 +21,9 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 from typer.testing import CliRunner
 
-from dominantsets import DominantSets, __main__, __version__, cli, files, job
-from dominantsets.cli import app
+from dominantsets import DominantSets, __main__, __version__
+from dominantsets.app import cli, files, job
+from dominantsets.app.cli import app
 from dominantsets.solvers import ALGORITHMS
 
 mpl.use("Agg")
@@ -41,8 +42,8 @@ def iris(tmp_path):
 
 
 def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
-    monkeypatch.setattr("dominantsets.demo.MILLION", 20_000)
-    monkeypatch.setattr("dominantsets.demo.million.__defaults__", (20_000,))
+    monkeypatch.setattr("dominantsets.app.demo.MILLION", 20_000)
+    monkeypatch.setattr("dominantsets.app.demo.million.__defaults__", (20_000,))
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for words in (
@@ -240,7 +241,9 @@ def test_ctrl_c_while_segmenting(tmp_path):
 
     imsave(tmp_path / "a.png", astronaut())
     begin = time.perf_counter()  # before everything is imported Python itself answers, with a traceback
-    subprocess.run([sys.executable, "-c", "import dominantsets.cli, dominantsets.segmentation"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import dominantsets.app.cli, dominantsets.segmentation"], check=True
+    )
     imported = time.perf_counter() - begin
     for delay in (1.2 * imported + 0.4, 1.4 * imported + 0.6):
         command = [sys.executable, "-m", "dominantsets", "segment", str(tmp_path / "a.png"), "-k", "4"]
@@ -286,8 +289,8 @@ def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
             raise ModuleNotFoundError("No module named 'typer'", name="typer")
         return original(name, *args, **kwargs)
 
-    monkeypatch.delitem(sys.modules, "dominantsets.cli", raising=False)
-    monkeypatch.delattr("dominantsets.cli", raising=False)
+    monkeypatch.delitem(sys.modules, "dominantsets.app.cli", raising=False)
+    monkeypatch.delattr("dominantsets.app.cli", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(SystemExit) as stop:
         __main__.main()

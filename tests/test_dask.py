@@ -15,7 +15,8 @@ from sklearn.neighbors import kneighbors_graph
 
 from conftest import features
 from dominantsets import DominantSets, Status, as_similarity, multistart, peel, solve
-from dominantsets.solvers import sharded_dual, sharded_pass
+from dominantsets.solvers import chunk_dual as sharded_dual
+from dominantsets.solvers import chunk_pass as sharded_pass
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -124,7 +125,7 @@ def test_any_chunks_any_shift(sizes, affinity, seed, shift):
     X = np.abs(features(sum(sizes), 3, seed))
     X[::7] = X[0]  # duplicates: equal values, whose threshold is found by rounding alone
     S = as_similarity(X, affinity)
-    shift *= S.peak
+    shift *= S.self_similarity
     here = solve(S, shift=shift)
     there = solve(as_similarity(chunked(X, tuple(sizes)), affinity), shift=shift)
     certified(S.toarray(), there)
@@ -218,7 +219,7 @@ def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
 
 
 def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
-    from dominantsets.similarity import on_dask
+    from dominantsets.rows import chunks as on_dask
 
     monkeypatch.setattr(on_dask, "memory_available", lambda: 1_000)
     reads = []

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
 
 from conftest import features
-from dominantsets import DominantSets, Status, Step, _rows, as_similarity, peel, solve
+from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
+from dominantsets.compiled import dual as _rows
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
 from dominantsets.solvers.dual import Dual
@@ -41,14 +42,14 @@ def dense_problem(S, shift):
 )
 def test_every_answer_is_a_kkt_point_of_the_dense_problem(kind, n, d, seed, times):
     S = as_similarity(data(n, d, seed, kind), kind)
-    shift = times * S.peak
+    shift = times * S.self_similarity
     cluster = solve(S, algorithm="dual", shift=shift, tol=1e-12)
     B = dense_problem(S, shift)
     x = np.zeros(n)
     x[cluster.members] = cluster.weights
     r = B @ x
     f = x @ r
-    unit = max(f + shift, abs(f), S.peak)
+    unit = max(f + shift, abs(f), S.self_similarity)
     assert cluster.weights.min() > 0
     assert x.sum() == pytest.approx(1.0, abs=1e-12)
     assert r.max() - f <= 1e-10 * unit
@@ -65,7 +66,7 @@ def test_every_answer_is_a_kkt_point_of_the_dense_problem(kind, n, d, seed, time
 )
 def test_weights_are_those_of_pairwise_where_supports_agree(kind, n, d, seed, times):
     S = as_similarity(data(n, d, seed, kind), kind)
-    shift = times * S.peak
+    shift = times * S.self_similarity
     one = solve(S, algorithm="dual", shift=shift, tol=1e-13)
     other = solve(S, algorithm="pairwise", shift=shift, tol=1e-13)
     if one.members.tolist() == other.members.tolist() and one.strict:
@@ -112,13 +113,13 @@ def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_change_nothing_but_rounding(kind, monkeypatch):
     S = as_similarity(data(500, 6, 0, kind), kind)
-    problem = Problem(S, 10.0 * S.peak)
+    problem = Problem(S, 10.0 * S.self_similarity)
     problem.remove(np.arange(0, 500, 7))
     alone = Dual(problem)
     w = alone.image(np.arange(1, 30, 7), np.full(5, 0.2))
     one = alone.at(w)
     matrix = alone.spread(one.members, w).matrix
-    monkeypatch.setattr(dual_module, "split", lambda n, grain=0: [slice(0, n // 3), slice(n // 3, n)])
+    monkeypatch.setattr(dual_module, "thread_slices", lambda n, grain=0: [slice(0, n // 3), slice(n // 3, n)])
     together = Dual(problem)
     for _ in range(2):  # without and with a guess
         two = together.at(w)
@@ -132,7 +133,7 @@ def test_threads_change_nothing_but_rounding(kind, monkeypatch):
 def test_the_safe_step_never_descends(kind, seed, times):
     rng = np.random.default_rng(seed)
     S = as_similarity(data(30, 4, seed, kind), kind)
-    problem = Problem(S, times * S.peak)
+    problem = Problem(S, times * S.self_similarity)
     dual = Dual(problem)
     B = dense_problem(S, problem.shift)
     x = rng.random(30) * (rng.random(30) < 0.5)
@@ -154,7 +155,7 @@ def test_the_safe_step_never_descends(kind, seed, times):
 def test_newtons_matrix_is_the_derivative(kind, d, sparse):
     X = np.abs(data(60, d, 1, kind)) if sparse else data(60, d, 1, kind)
     S = as_similarity(sp.csr_array(X) if sparse else X, kind)
-    dual = Dual(Problem(S, 3.0 * S.peak))
+    dual = Dual(Problem(S, 3.0 * S.self_similarity))
     w = dual.image(np.arange(60), np.full(60, 1 / 60)) * 1.01
     point = dual.at(w)
     spread = dual.spread(point.members, w)
@@ -184,7 +185,7 @@ def test_newtons_matrix_is_the_derivative(kind, d, sparse):
 )
 def test_strict_is_what_the_projected_hessian_says(kind, n, d, seed, times):
     S = as_similarity(data(n, d, seed, kind), kind)
-    shift = times * S.peak
+    shift = times * S.self_similarity
     cluster = solve(S, algorithm="dual", shift=shift)
     B = dense_problem(S, shift)[np.ix_(cluster.members, cluster.members)]
     m = len(B)
@@ -213,7 +214,7 @@ def test_passes_over_a_grid_of_data():
         for kind in ("cosine", "sqeuclidean"):
             S = as_similarity(X, kind)
             degrees = S.degrees()
-            auto = 0.01 * S.n * (S.peak - degrees.sum() / (S.n * (S.n - 1)))
+            auto = 0.01 * S.n * (S.self_similarity - degrees.sum() / (S.n * (S.n - 1)))
             for shift in (0.0, degrees.mean() / S.n, auto, 5 * auto):
                 runs = [
                     solve(S, algorithm="dual", shift=shift, start=int(i), tol=1e-13)
@@ -253,7 +254,7 @@ def test_float32_and_sparse_features_are_the_same_problem(kind):
     X = np.abs(data(200, 12, 3, kind))
     X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
     X[~X.any(axis=1)] = 1.0
-    shift = 3.0 * as_similarity(X, kind).peak
+    shift = 3.0 * as_similarity(X, kind).self_similarity
     expected = solve(as_similarity(X, kind), algorithm="dual", shift=shift)
     sparse = solve(as_similarity(sp.csr_array(X), kind), algorithm="dual", shift=shift)
     np.testing.assert_array_equal(sparse.members, expected.members)

@@ -21,7 +21,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from conftest import features, random_similarity
-from dominantsets import DominantSets, End, Status, _compile, as_similarity, peel, solve
+from dominantsets import DominantSets, End, Status, as_similarity, peel, solve
+from dominantsets.compiled import jit as _compile
 from dominantsets.solvers import Monitor, Problem, solve_problem
 
 FEATURE_KINDS = ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path", "nearest_neighbors"]

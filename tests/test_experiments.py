@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dominantsets import as_similarity, experiments, solve
-from dominantsets.cli import Which, app
-from dominantsets.experiments import STUDIES, StudyError, _common, newsgroups, run_study
-from dominantsets.experiments.paper import NEWSGROUPS
-from dominantsets.experiments.synthetic import similarity
+from dominantsets import as_similarity, solve
+from dominantsets.app import experiments
+from dominantsets.app.cli import Which, app
+from dominantsets.app.experiments import STUDIES, StudyError, _common, newsgroups, run_study
+from dominantsets.app.experiments.paper import NEWSGROUPS
+from dominantsets.app.experiments.synthetic import similarity
 
 mpl.use("Agg")
 SIZES = {1: 1785, 2: 1834, 3: 1942, 4: 1971}

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import random_similarity
-from dominantsets import files
-from dominantsets.files import FileError, read
+from dominantsets.app import files
+from dominantsets.app.files import FileError, read
 
 X = np.random.default_rng(0).normal(size=(6, 3)).round(3)
 CLASSES = list("aabbcc")
@@ -308,7 +308,7 @@ def test_labels_come_out(tmp_path, name):
 
 
 def test_distances_become_similarities():
-    from dominantsets.job import distance_to_similarity
+    from dominantsets.app.job import distance_to_similarity
 
     D = 1.0 - random_similarity(8, seed=0)
     np.fill_diagonal(D, 0.0)

@@ -19,21 +19,24 @@ from sklearn.metrics import adjusted_rand_score
 
 from conftest import features, formula
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
-from dominantsets.coherence import judge
-from dominantsets.partition import noise_of
-from dominantsets.refinement import refine
+from dominantsets.clusters.significance import judge
+from dominantsets.labels.partition import noise_of
+from dominantsets.labels.refinement import refine
 from dominantsets.solvers import Problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
 
 torch = pytest.importorskip("torch")
 
-from dominantsets import device_sampling  # noqa: E402 (they need torch)
-from dominantsets.similarity import tensor_low_rank, tensors  # noqa: E402
-from dominantsets.similarity.tensors import Features, Streamed  # noqa: E402
-from dominantsets.similarity.tiles import Tiles  # noqa: E402
-from dominantsets.solvers import batch, climbs, kernel_batch  # noqa: E402
-from dominantsets.solvers.batch import Batch  # noqa: E402
+from dominantsets.clusters import device_sampling  # noqa: E402 (they need torch)
+from dominantsets.rows import tensors  # noqa: E402
+from dominantsets.rows.tensors import Features, Streamed  # noqa: E402
+from dominantsets.similarity import tensor_low_rank  # noqa: E402
+from dominantsets.solvers import tensor_dual as batch  # noqa: E402
+from dominantsets.solvers import tensor_newton as climbs  # noqa: E402
+from dominantsets.solvers import tensor_working_set as kernel_batch  # noqa: E402
+from dominantsets.solvers.tensor_dual import Batch  # noqa: E402
+from dominantsets.solvers.tiles import Tiles  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
@@ -123,7 +126,7 @@ def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks)
     data = rng.normal(size=(n, d)) + 3.0 if kind != "linear" else rng.random((n, d))
     tensor, X = stored(data, dtype, "cpu")
     S = as_similarity(X, kind)
-    problem = Problem(S, (0.1 + times) * S.peak)
+    problem = Problem(S, (0.1 + times) * S.self_similarity)
     gone = np.flatnonzero(rng.random(n) < 0.3)
     problem.remove(gone[: n - 2])
     dual = Dual(problem)
@@ -149,9 +152,11 @@ def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks)
             expected = np.zeros(n)
             expected[alone.members] = alone.weights
             np.testing.assert_allclose(weights[k].numpy(), expected, atol=1e-9)
-            assert float(trial.tau[k]) == pytest.approx(alone.tau, rel=1e-9, abs=1e-9 * S.peak)
-            assert float(trial.f[k]) == pytest.approx(alone.f, rel=1e-9, abs=1e-9 * S.peak)
-            np.testing.assert_allclose(trial.image[k].numpy(), alone.image, atol=1e-8 * (1 + S.peak))
+            assert float(trial.tau[k]) == pytest.approx(alone.tau, rel=1e-9, abs=1e-9 * S.self_similarity)
+            assert float(trial.f[k]) == pytest.approx(alone.f, rel=1e-9, abs=1e-9 * S.self_similarity)
+            np.testing.assert_allclose(
+                trial.image[k].numpy(), alone.image, atol=1e-8 * (1 + S.self_similarity)
+            )
 
 
 @pytest.mark.parametrize("kind", LOW_RANK)
@@ -159,7 +164,7 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
     """J is the derivative of U'x(w) and the mean row that of tau, by finite differences."""
     X = np.abs(features(200, 3))
     S = as_similarity(torch.tensor(X), kind)
-    together = Batch(S, 5.0 * S.peak, torch.ones(200, dtype=torch.bool), 200)
+    together = Batch(S, 5.0 * S.self_similarity, torch.ones(200, dtype=torch.bool), 200)
     W = S.chosen(torch.tensor([0, 50])).u
     here = together.at(W)
     h = 1e-6
@@ -177,7 +182,7 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
 def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
     X = features(20_000, 8)
     S = as_similarity(torch.tensor(X, dtype=torch.float32), "sqeuclidean")
-    together = Batch(S, 0.01 * S.n * S.peak / 4, torch.ones(S.n, dtype=torch.bool), S.n)
+    together = Batch(S, 0.01 * S.n * S.self_similarity / 4, torch.ones(S.n, dtype=torch.bool), S.n)
     W = S.chosen(torch.arange(0, 20_000, 1_000)).u
     trial = together.at(W)
     assert together.clock.counts["sweeps"] <= 2
@@ -189,7 +194,8 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
 FUSED = """
 import numpy as np, torch
 from dominantsets import as_similarity
-from dominantsets.solvers import batch, fused
+from dominantsets.solvers import fused
+from dominantsets.solvers import tensor_dual as batch
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if device == "cpu":
     fused.usable = lambda device: True
@@ -203,7 +209,7 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             W = S.chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found = [], []
             for batch.FUSED in (True, False):
-                together = batch.Batch(S, 3 * S.peak, alive, int(alive.sum()))
+                together = batch.Batch(S, 3 * S.self_similarity, alive, int(alive.sum()))
                 assert together.fused is batch.FUSED
                 trials.append(together.at(W))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
@@ -233,7 +239,7 @@ def test_fused_kernels_agree_with_the_plain_form():
 
 @pytest.mark.parametrize("on_host", [0, 2**15])
 def test_newton_steps_are_those_of_one_start(on_host, monkeypatch):
-    from dominantsets import _rows
+    from dominantsets.compiled import dual as _rows
 
     monkeypatch.setattr(climbs, "ON_HOST", on_host)
     rng = np.random.default_rng(0)
@@ -290,10 +296,10 @@ def test_clusters_are_those_of_the_numpy_path(kind, dtype, times, device):
     tensor, X = stored(np.abs(features(700, 5)), dtype, device)
     S = as_similarity(X, kind)
     for i in (3, 99, 500):
-        ours = solve(as_similarity(tensor, kind), start=i, shift=times * S.peak)
-        theirs = solve(S, start=i, shift=times * S.peak)
+        ours = solve(as_similarity(tensor, kind), start=i, shift=times * S.self_similarity)
+        theirs = solve(S, start=i, shift=times * S.self_similarity)
         assert_same(ours, theirs)
-        assert ours.margin == pytest.approx(theirs.margin, rel=1e-6, abs=1e-9 * S.peak)
+        assert ours.margin == pytest.approx(theirs.margin, rel=1e-6, abs=1e-9 * S.self_similarity)
         if kind == "sqeuclidean":
             np.testing.assert_allclose(ours.center, theirs.center, rtol=1e-8)
             assert ours.radius == pytest.approx(theirs.radius, rel=1e-7)
@@ -301,12 +307,12 @@ def test_clusters_are_those_of_the_numpy_path(kind, dtype, times, device):
         A = formula(kind, X)
         x = np.zeros(700)
         x[ours.members] = ours.weights
-        r = A @ x - times * S.peak * x
+        r = A @ x - times * S.self_similarity * x
         f = x @ r
-        assert ours.threshold == pytest.approx(f, rel=1e-12, abs=1e-11 * S.peak)
-        assert ours.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-11 * (1 + times) * S.peak)
+        assert ours.threshold == pytest.approx(f, rel=1e-12, abs=1e-11 * S.self_similarity)
+        assert ours.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-11 * (1 + times) * S.self_similarity)
         outside = np.delete(r, ours.members)
-        assert ours.margin == pytest.approx(f - outside.max(), abs=1e-11 * (1 + times) * S.peak)
+        assert ours.margin == pytest.approx(f - outside.max(), abs=1e-11 * (1 + times) * S.self_similarity)
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
@@ -317,7 +323,7 @@ def test_clusters_of_many_features(kind, device):
         tensor, exactly = stored(X, dtype, device)
         S = as_similarity(exactly, kind)
         for i in (0, 150):
-            shift = 10 * S.peak
+            shift = 10 * S.self_similarity
             assert_same(
                 solve(as_similarity(tensor, kind), start=i, shift=shift), solve(S, start=i, shift=shift)
             )
@@ -365,7 +371,7 @@ def test_a_kernel_with_a_large_cluster_is_refused_by_a_sentence(monkeypatch):
 def test_peeling_is_that_of_the_numpy_path(kind, device):
     X, _ = make_blobs(900, centers=5, n_features=6, cluster_std=0.7, random_state=4)
     S = as_similarity(X, kind)
-    shift = 0.02 * 900 * S.peak / 4
+    shift = 0.02 * 900 * S.self_similarity / 4
     ours, theirs = (
         peel(as_similarity(torch.tensor(X, device=device), kind), 4, shift=shift),
         peel(S, 4, shift=shift),
@@ -384,7 +390,7 @@ def test_multi_start_on_a_device(kind, how, device):
     X = np.abs(X)
     tensor = torch.tensor(X, device=device)
     S = as_similarity(tensor, kind)
-    shift = 1.0 if kind == "rbf" else 2.0 * S.peak
+    shift = 1.0 if kind == "rbf" else 2.0 * S.self_similarity
     run = multistart(S, shift=shift, n_starts=10, sampling=how, random_state=0)
     plain = as_similarity(X, kind)
     alive = np.ones(500, dtype=bool)
@@ -431,7 +437,7 @@ def test_a_barycenter_and_weights_as_starts(device):
 
 
 def test_many_starts_come_in_groups(monkeypatch):
-    from dominantsets.solvers import device as on_device
+    from dominantsets.solvers import tensor_problem as on_device
 
     X = features(300, 4)
     S = as_similarity(torch.tensor(X), "sqeuclidean")
@@ -495,7 +501,7 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     blocks = list(S.features.blocks(10**9))
     assert len(blocks) == 8
     np.testing.assert_array_equal(torch.cat([block for _, block in blocks]).cpu().numpy(), X)
-    shift = 1.0 if kind == "rbf" else 5.0 * S.peak
+    shift = 1.0 if kind == "rbf" else 5.0 * S.self_similarity
     plain = as_similarity(torch.tensor(X, device=device), kind)
     assert isinstance(plain.features, Features)
     assert_same(solve(S, shift=shift), solve(plain, shift=shift))
@@ -514,7 +520,7 @@ def test_a_checkpoint_on_a_device(tmp_path):
 def test_it_can_be_stopped_and_interrupted():
     X = torch.tensor(features(3_000, 20), dtype=torch.float32)
     S = as_similarity(X, "sqeuclidean")
-    options = {"shift": 0.002 * S.n * S.peak, "n_starts": 8, "random_state": 0}
+    options = {"shift": 0.002 * S.n * S.self_similarity, "n_starts": 8, "random_state": 0}
     stopped = multistart(S, 50, callback=lambda p: True, **options)
     list(stopped)
     assert stopped.end is End.STOPPED
@@ -558,7 +564,7 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
     X, _ = make_blobs(400, 4, centers=3, random_state=0)
     X = np.abs(X) if kind == "linear" else X
     theirs, ours = as_similarity(X, kind), as_similarity(torch.tensor(X, device=device), kind)
-    run = {S.on_device: peel(S, 3, shift=0.02 * S.n * S.peak) for S in (theirs, ours)}
+    run = {S.on_device: peel(S, 3, shift=0.02 * S.n * S.self_similarity) for S in (theirs, ours)}
     clusters = {where: list(found) for where, found in run.items()}
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
     for size in (2**28, 64):
@@ -581,9 +587,9 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
     assert mine.sharpness == pytest.approx(hers.sharpness, abs=1e-7)
     x = Point(last.members, last.weights)
     for level in np.quantile(theirs.gradient(*x), [0.0, 0.3, 0.9]):
-        level -= 1e-9 * theirs.peak  # not one object's payoff
+        level -= 1e-9 * theirs.self_similarity  # not one object's payoff
         np.testing.assert_array_equal(other.joiners(x, level), one.joiners(x, level))
-    assert one.joiners(x, -theirs.peak).size == theirs.n - one.n_alive > 0
+    assert one.joiners(x, -theirs.self_similarity).size == theirs.n - one.n_alive > 0
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])

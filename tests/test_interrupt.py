@@ -14,7 +14,7 @@ import pytest
 
 from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, solve
-from dominantsets._interrupts import Held
+from dominantsets.compiled.interrupts import DeferredInterrupt
 
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9}
 
@@ -128,7 +128,7 @@ def test_nothing_is_lost_when_the_callback_raises():
 
 
 def test_ctrl_c_is_held_until_it_is_looked_for():
-    with Held() as hold:
+    with DeferredInterrupt() as hold:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)  # it has come, and nothing is raised
         with pytest.raises(KeyboardInterrupt):
@@ -137,7 +137,7 @@ def test_ctrl_c_is_held_until_it_is_looked_for():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     def leave():
-        with Held():
+        with DeferredInterrupt():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import random_similarity
-from dominantsets import Step, _kernels
+from dominantsets import Step
+from dominantsets.compiled import loop as _kernels
 
 N = 6
 

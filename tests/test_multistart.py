@@ -15,7 +15,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from conftest import features, random_similarity
-from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, sampling, solve
+from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
+from dominantsets.clusters import sampling
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
 
@@ -28,7 +29,7 @@ def test_a_pass_does_what_it_says(affinity, how):
         if affinity == "precomputed"
         else as_similarity(X, affinity)
     )
-    shift = 2.0 * S.peak
+    shift = 2.0 * S.self_similarity
     run = multistart(S, shift=shift, n_starts=10, sampling=how, random_state=0)
     alive = np.ones(400, dtype=bool)
     total = 0

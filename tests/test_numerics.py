@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from conftest import random_similarity
 from dominantsets import Status, Step, as_similarity, solve
-from dominantsets.solvers import Monitor, Point, Problem, first_order
+from dominantsets.solvers import Monitor, Point, Problem
+from dominantsets.solvers import frank_wolfe as first_order
 
 RULES = ("fw", "pairwise", "away")
 

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from conftest import random_similarity
 from dominantsets import DominantSets, solve
+from dominantsets.app.report import Report
 from dominantsets.plotting import (
     NOISE,
     PALETTE,
@@ -22,7 +23,6 @@ from dominantsets.plotting import (
     color_of,
     plt,
 )
-from dominantsets.report import Report
 from dominantsets.segmentation import Segmentation, segment
 
 mpl.use("Agg")

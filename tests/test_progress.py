@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, Progress
-from dominantsets.progress import following
+from dominantsets.solvers.progress import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -37,7 +37,7 @@ def _wide(monkeypatch):
 @pytest.mark.usefixtures("_wide")
 def test_a_bar_on_a_terminal_says_where_the_run_stands():
     stream, seen = Terminal(), []
-    with following(seen.append, 10, 100, stream=stream) as callback:
+    with progress_bar(seen.append, 10, 100, stream=stream) as callback:
         callback(progress())
     shown = stream.getvalue()
     for words in ("2 clusters", "50 objects left", "gap 1e-03", "4 clusters/s"):
@@ -47,19 +47,19 @@ def test_a_bar_on_a_terminal_says_where_the_run_stands():
 
 @pytest.mark.usefixtures("_wide")
 def test_the_users_callback_still_stops_the_run():
-    with following(lambda _: True, None, 100, stream=Terminal()) as callback:
+    with progress_bar(lambda _: True, None, 100, stream=Terminal()) as callback:
         assert callback(progress()) is True
-    with following(None, None, 100, stream=Terminal()) as callback:
+    with progress_bar(None, None, 100, stream=Terminal()) as callback:
         assert callback(progress()) is None
 
 
 def test_no_bar_elsewhere(monkeypatch):
     stream = io.StringIO()
-    with following(None, 10, 100, stream=stream) as callback:
+    with progress_bar(None, 10, 100, stream=stream) as callback:
         assert callback is None
     assert stream.getvalue() == ""
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with following(None, 10, 100, stream=Terminal()) as callback:
+    with progress_bar(None, 10, 100, stream=Terminal()) as callback:
         assert callback is None
 
 

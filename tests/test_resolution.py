@@ -14,11 +14,11 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, estimator, peel, solve
-from dominantsets.coherence import judge, sharpness
-from dominantsets.experiments import newsgroups
-from dominantsets.partition import noise_of
-from dominantsets.peeling import End
-from dominantsets.resolution import SHARES, Scale, resolve, restricted
+from dominantsets.app.experiments import newsgroups
+from dominantsets.clusters.peeling import End
+from dominantsets.clusters.shift import SHARES, Scale, choose_shift, restricted
+from dominantsets.clusters.significance import judge, sharpness
+from dominantsets.labels.partition import noise_of
 from dominantsets.solvers import Monitor, Problem
 
 CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
@@ -39,7 +39,7 @@ def test_sharpness_is_the_least_curvature_of_the_face(kind, n, seed):
         S = as_similarity(S.toarray())
     objects, shift = np.sort(rng.choice(n, size=min(n, 8), replace=False)), rng.uniform(0.0, 5.0)
     B = S.toarray()[np.ix_(objects, objects)] - shift * np.eye(len(objects))
-    kappa = float(S.own(objects)[0]) + shift
+    kappa = float(S.self_similarities(objects)[0]) + shift
     expected = bend_along_the_face(B, kappa)
     assert sharpness(S, shift, objects) == pytest.approx(expected, abs=1e-9)
 
@@ -90,10 +90,14 @@ def test_a_restricted_similarity_is_that_of_the_chosen_objects(affinity):
 def test_a_resolution_is_in_proportion_to_n_and_knows_no_unit():
     X, _ = make_blobs(1_200, centers=CORNERS, random_state=0)
     S, twice = as_similarity(X, "sqeuclidean"), as_similarity(np.repeat(X, 2, axis=0), "sqeuclidean")
-    kappa = S.peak + Scale(S, S.degrees()).shift(0.01)
-    assert twice.peak + Scale(twice, twice.degrees()).shift(0.01) == pytest.approx(2.0 * kappa, rel=0.15)
+    kappa = S.self_similarity + Scale(S, S.degrees()).shift(0.01)
+    assert twice.self_similarity + Scale(twice, twice.degrees()).shift(0.01) == pytest.approx(
+        2.0 * kappa, rel=0.15
+    )
     scaled = as_similarity(10.0 * X + 3.0, "sqeuclidean")
-    assert scaled.peak + Scale(scaled, scaled.degrees()).shift(0.01) == pytest.approx(100.0 * kappa)
+    assert scaled.self_similarity + Scale(scaled, scaled.degrees()).shift(0.01) == pytest.approx(
+        100.0 * kappa
+    )
     first = DominantSets(4).fit(X)
     np.testing.assert_array_equal(first.labels_, DominantSets(4).fit(10.0 * X + 3.0).labels_)
 
@@ -205,7 +209,7 @@ def test_noise_by_the_definition(noisy, radii):
     disc = length[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
     X = np.vstack([disc, rng.uniform(-30, 30, size=(noisy, 2))])
     S = as_similarity(X, "sqeuclidean")
-    run = peel(S, 1, shift=200.0 - S.peak)
+    run = peel(S, 1, shift=200.0 - S.self_similarity)
     (found,) = run
     center = found.weights @ X[found.members]
     distances = np.linalg.norm(X - center, axis=1)
@@ -234,7 +238,7 @@ def test_a_callback_ends_the_comparison_of_resolutions_too():
     with pytest.warns(UserWarning, match="ended early"):
         model = DominantSets(4, affinity="rbf", callback=lambda progress: True).fit(X)
     assert model.end_ is End.STOPPED
-    resolution = resolve(
+    resolution = choose_shift(
         model.similarity_,
         model.similarity_.degrees(),
         4,

@@ -70,7 +70,7 @@ def test_the_search_finds_a_smaller_one_that_is_enough(affinity):
     assert shift <= guaranteed_shift(S, size)
     sizes = [len(c) for c in peel(S, 4, shift=shift)]
     assert min(sizes) >= size
-    peak = S.largest() if S.peak is None else S.peak
+    peak = S.largest() if S.self_similarity is None else S.self_similarity
     less = [len(c) for c in peel(S, 4, shift=(shift + peak) / 1.12 - peak)]
     assert min(less) < size  # not smaller than it has to be
 

@@ -1,12 +1,12 @@
 """Dominant set clustering: groups whose members are more alike than anything outside, with proof."""
 
+from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
+from dominantsets.clusters.multistart import MultiStart, Pass, multistart
+from dominantsets.clusters.peeling import End, Peeling, peel
+from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
-from dominantsets.multistart import MultiStart, Pass, multistart
-from dominantsets.peeling import End, Peeling, peel
-from dominantsets.resolution import Candidate, Resolution
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import (
     DominantSet,
     PathSpectrum,

@@ -23,7 +23,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def one_of(name: str, value: object, valid: Iterable[str]) -> str:
+def check_choice(name: str, value: object, valid: Iterable[str]) -> str:
     """Return value if it is one of the valid names, else say which one was probably meant."""
     names = list(valid)
     if isinstance(value, str) and value in names:
@@ -34,14 +34,14 @@ def one_of(name: str, value: object, valid: Iterable[str]) -> str:
     raise ValueError(f"{name}={value!r} is not known; choose one of {listed}.{hint}")
 
 
-def whole(name: str, value: Any, at_least: int) -> int:
+def check_int(name: str, value: Any, at_least: int) -> int:
     """Return value as an int that is at least ``at_least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
 
 
-def real(name: str, value: Any, at_least: float | None = None) -> float:
+def check_real(name: str, value: Any, at_least: float | None = None) -> float:
     """Return value as a finite float, at least ``at_least`` where that is given."""
     ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not ok or not math.isfinite(value):

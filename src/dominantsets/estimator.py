@@ -14,21 +14,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dominantsets._checks import one_of, real, warn, whole
-from dominantsets.assignment import assign_by_average, predict_by_average, predict_by_payoff
-from dominantsets.checkpoint import Checkpoint, signature
-from dominantsets.multistart import MultiStart, Pass, check_multistart
-from dominantsets.partition import Partition, partition, predict_by_fit
-from dominantsets.peeling import HALTS, End, Peeling, check_peeling
-from dominantsets.progress import following
-from dominantsets.resolution import Resolution, resolve
+from dominantsets._checks import check_choice, check_int, check_real, warn
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.checkpoint import Checkpoint, signature
+from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
+from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart
+from dominantsets.clusters.peeling import HALTS, End, Peeling, check_peeling
+from dominantsets.clusters.shift import Resolution, choose_shift
+from dominantsets.labels.average import assign_by_average, predict_by_average, predict_by_payoff
+from dominantsets.labels.partition import Partition, partition, predict_by_fit
+from dominantsets.rows.chunks import is_dask
 from dominantsets.similarity import AFFINITIES, Sharded, Similarity, as_similarity
-from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.factory import is_tensor
-from dominantsets.similarity.on_dask import is_dask
-from dominantsets.sizes import guaranteed_shift, sufficient_shift
 from dominantsets.solvers import Callback, DominantSet, Monitor, Status
 from dominantsets.solvers.api import check_options, choose
+from dominantsets.solvers.progress import progress_bar
 from dominantsets.solvers.starts import check_start
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_clusters : int, optional
         Largest number of clusters. Without it, those that stand alone: sharper than noise is, and not the
-        shell of another one (:mod:`dominantsets.coherence`); there may be none.
+        shell of another one (:mod:`dominantsets.clusters.significance`); there may be none.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -63,7 +63,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     shift : float, "auto", "guaranteed" or "sufficient", default="auto"
         The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
         to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
-        the one whose clusters stand out most (:mod:`dominantsets.resolution`; ``resolution_`` has
+        the one whose clusters stand out most (:mod:`dominantsets.clusters.shift`; ``resolution_`` has
         the reason); for a graph, 0.9 of its mean degree, or less where that many clusters take less. It may
         be negative, where a constant in the
         similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
@@ -86,12 +86,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Fitting ends before a cluster with fewer members; see ``shift`` for how to have none.
     assign : {"refine", "average", None}, default="refine"
         What becomes of objects in no core. "refine": all objects, those of the cores too, move to the
-        cluster that they fit best until nothing moves, see :mod:`dominantsets.refinement`; "average": those
+        cluster that they fit best until nothing moves, see :mod:`dominantsets.labels.refinement`; "average": those
         in no core join the cluster with which they have the highest average similarity (the paper's
         post-assignment); None: they stay -1, and the labels are the cores'.
     keep_noise : float, "auto", "payoff" or None, default="auto"
         With ``assign="refine"``, what stays out (-1): "auto", what lies far outside every core, or all that
-        lies outside where much lies far (:func:`dominantsets.partition.noise_of`); a quantile q, objects
+        lies outside where much lies far (:func:`dominantsets.labels.partition.noise_of`); a quantile q, objects
         that fit their cluster less well than the q-quantile of its core; "payoff", all that are in no core;
         None, nobody.
     n_starts : int, default=1
@@ -254,7 +254,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         vertex = isinstance(self.start, str) and (self.start == "vertex" or self.algorithm == "exact")
         start = 0 if self.n_starts > 1 and vertex else self.start
         check_start(start, choose(self.algorithm, similarity, early, start), similarity.n)
-        bar = following(self.callback, self.n_clusters, similarity.n)
+        bar = progress_bar(self.callback, self.n_clusters, similarity.n)
         with bar if self.verbose else nullcontext(self.callback) as callback:
             self._find(similarity, Monitor(self.max_time, callback))
         self._warn()
@@ -326,16 +326,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.shift, str):
             return Resolution(float(self.shift), "given.")
         refined = self.assign == "refine"
-        return resolve(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
+        return choose_shift(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
 
     def _check_parameters(self) -> None:
         if isinstance(self.affinity, str):
-            one_of("affinity", self.affinity, AFFINITIES)
+            check_choice("affinity", self.affinity, AFFINITIES)
         elif not callable(self.affinity) and not isinstance(self.affinity, Similarity):
             raise ValueError(f"affinity={self.affinity!r} is neither a name, a callable nor a Similarity.")
         if isinstance(self.shift, str):
-            one_of("shift", self.shift, ("auto", "guaranteed", "sufficient"))
-            if self.shift != "auto" and whole("min_cluster_size", self.min_cluster_size, at_least=1) < 2:
+            check_choice("shift", self.shift, ("auto", "guaranteed", "sufficient"))
+            if self.shift != "auto" and check_int("min_cluster_size", self.min_cluster_size, at_least=1) < 2:
                 raise ValueError(
                     f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
                     f"{self.min_cluster_size}."
@@ -343,17 +343,17 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         shift = 0.0 if isinstance(self.shift, str) else self.shift
         check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
         if self.assign is not None:
-            one_of("assign", self.assign, ASSIGNMENTS)
+            check_choice("assign", self.assign, ASSIGNMENTS)
         if isinstance(self.keep_noise, str):
-            one_of("keep_noise", self.keep_noise, ("auto", "payoff"))
-        elif self.keep_noise is not None and not 0.0 <= real("keep_noise", self.keep_noise) <= 1.0:
+            check_choice("keep_noise", self.keep_noise, ("auto", "payoff"))
+        elif self.keep_noise is not None and not 0.0 <= check_real("keep_noise", self.keep_noise) <= 1.0:
             raise ValueError(
                 f"keep_noise={self.keep_noise!r} is not a quantile between 0 and 1, 'auto', 'payoff' or None."
             )
         if self.keep_noise not in (None, "auto") and self.assign != "refine":
             raise ValueError(f"keep_noise={self.keep_noise!r} needs assign='refine', got {self.assign!r}.")
-        real("verbose", self.verbose)
-        whole("n_starts", self.n_starts, at_least=1)
+        check_real("verbose", self.verbose)
+        check_int("n_starts", self.n_starts, at_least=1)
         if self.n_starts > 1:
             check_multistart(self.n_starts, self.sampling, self.max_overlap, self.start)
 

@@ -2,7 +2,7 @@ r"""The hierarchy: groups over all shifts.
 
 As the shift falls from :math:`(n - 2) \max(a)`, where all objects are one cluster (docs/theory-size.md),
 clusters split; the tree of these splits is built from its leaves. At the lowest shift, and at each higher
-one among the objects that no group covers, sets that stand alone (:mod:`dominantsets.coherence`) become
+one among the objects that no group covers, sets that stand alone (:mod:`dominantsets.clusters.significance`) become
 groups. The dominant set of each group is then followed as the shift rises, from where it stood: the solution
 moves continuously, so that this takes a few steps. Where the sets of two groups come to lie on one another,
 the groups merge. Following a set upwards is unambiguous, while on the way down a large set may stay between
@@ -19,13 +19,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dominantsets._checks import one_of, real, warn, whole
-from dominantsets.coherence import judge
-from dominantsets.peeling import HALTS, PATIENCE, End
-from dominantsets.resolution import Scale, resolve
+from dominantsets._checks import check_choice, check_int, check_real, warn
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.minimum_size import guaranteed_shift
+from dominantsets.clusters.peeling import HALTS, PATIENCE, End
+from dominantsets.clusters.shift import Scale, choose_shift
+from dominantsets.clusters.significance import judge
 from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
-from dominantsets.similarity.base import Floats, Ints
-from dominantsets.sizes import guaranteed_shift
 from dominantsets.solvers import DominantSet, Monitor, Point, Problem, Status, solve_from, solve_problem
 from dominantsets.solvers.api import check_options, choose
 
@@ -76,7 +76,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_levels : int, default=60
         Shifts at which the tree is looked at, evenly spaced on a logarithmic scale.
     min_shift : float, optional
-        The lowest of them. Without it 0, or a fine resolution (:mod:`dominantsets.resolution`) where that
+        The lowest of them. Without it 0, or a fine resolution (:mod:`dominantsets.clusters.shift`) where that
         is lower: a constant in the similarity, such as M of M - D², can be so large that nothing splits at 0.
     min_cluster_size : int, default=5
         Smaller sets are no groups.
@@ -166,18 +166,21 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator. Ctrl-C keeps the tree as far as it has come, and warns.
         """
         check_options("auto", 0.0, self.tol, self.max_iter, self.max_time)
-        whole("n_levels", self.n_levels, at_least=2)
-        whole("min_cluster_size", self.min_cluster_size, at_least=1)
+        check_int("n_levels", self.n_levels, at_least=2)
+        check_int("min_cluster_size", self.min_cluster_size, at_least=1)
         if self.min_shift is not None:
-            real("min_shift", self.min_shift)
+            check_real("min_shift", self.min_shift)
         self.similarity_ = similarity = self._similarity(X)
-        if self.n_clusters is not None and whole("n_clusters", self.n_clusters, at_least=1) > similarity.n:
+        if (
+            self.n_clusters is not None
+            and check_int("n_clusters", self.n_clusters, at_least=1) > similarity.n
+        ):
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {similarity.n} objects there are."
             )
         monitor = Monitor(self.max_time)
         degrees = similarity.degrees()
-        finest = Scale(similarity, degrees).shift(FINEST) if similarity.peak is not None else 0.0
+        finest = Scale(similarity, degrees).shift(FINEST) if similarity.self_similarity is not None else 0.0
         lowest = min(0.0, finest) if self.min_shift is None else float(self.min_shift)
         self.levels_ = _levels(similarity, lowest, int(self.n_levels))
         limits = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
@@ -193,7 +196,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 warn(f"the hierarchy has {self.n_leaves_} groups, fewer than n_clusters={self.n_clusters}.")
             self.labels_ = self.cut(min(int(self.n_clusters), self.n_leaves_))
         else:
-            found = resolve(similarity, degrees, None, refined=False, monitor=monitor)
+            found = choose_shift(similarity, degrees, None, refined=False, monitor=monitor)
             self.labels_ = self.cut(shift=max(found.shift, float(self.levels_[-1])))
         return self
 
@@ -217,7 +220,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("cut takes either a number of clusters or a shift.")
         groups = [self.root_]
         if n_clusters is not None:
-            whole("n_clusters", n_clusters, at_least=1)
+            check_int("n_clusters", n_clusters, at_least=1)
             if n_clusters > self.n_leaves_:
                 raise ValueError(
                     f"n_clusters={n_clusters} is more than the {self.n_leaves_} groups of this hierarchy; "
@@ -228,7 +231,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 groups.remove(last)
                 groups += last.children
         else:
-            height = real("shift", shift)
+            height = check_real("shift", shift)
             while any(g.children and g.birth > height for g in groups):
                 groups = [c for g in groups for c in (g.children if g.birth > height else [g])]
             groups = [g for g in groups if g.birth <= height]
@@ -242,7 +245,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.n_features
             return X
         if isinstance(self.affinity, str):
-            one_of("affinity", self.affinity, AFFINITIES)
+            check_choice("affinity", self.affinity, AFFINITIES)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
         if isinstance(self.affinity, Similarity):
             if X.shape[0] != self.affinity.n:
@@ -253,7 +256,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 def _levels(similarity: Similarity, lowest: float, count: int) -> Floats:
     """Shifts from where all objects are one cluster down to the lowest, by equal ratios of kappa."""
-    peak = similarity.largest() if similarity.peak is None else similarity.peak
+    peak = similarity.largest() if similarity.self_similarity is None else similarity.self_similarity
     highest = guaranteed_shift(similarity, max(2, similarity.n))
     base = max(peak, 1e-300)
     floor = max(lowest + base, 1e-9 * base)
@@ -379,7 +382,11 @@ class _Builder:
         if core is None:
             return np.zeros(objects.size)
         payoffs = self.similarity.gradient(core.members, core.weights)
-        own = 0.0 if self.similarity.peak is None else self.similarity.own(core.members)
+        own = (
+            0.0
+            if self.similarity.self_similarity is None
+            else self.similarity.self_similarities(core.members)
+        )
         inside = core.threshold + float(core.weights**2 @ (core.shift + own + np.zeros(len(core))))
         return np.asarray(payoffs[objects] - 0.5 * inside)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets._checks import missing_extra, real, whole
-from dominantsets.assignment import assign_by_average
-from dominantsets.peeling import peel
+from dominantsets._checks import check_int, check_real, missing_extra
+from dominantsets._typing import Floats
+from dominantsets.clusters.peeling import peel
+from dominantsets.labels.average import assign_by_average
 from dominantsets.similarity import Path
-from dominantsets.similarity.base import Floats
 from dominantsets.solvers import DominantSet
 
 try:
@@ -94,14 +94,14 @@ def segment(
     >>> segment(image, 2, smooth=0.0).labels[0]
     array([0, 0, 0, 1, 1, 1])
     """
-    whole("n_segments", n_segments, at_least=1)
-    whole("downscale", downscale, at_least=1)
+    check_int("n_segments", n_segments, at_least=1)
+    check_int("downscale", downscale, at_least=1)
     if not isinstance(shift, str):
-        real("shift", shift)
+        check_real("shift", shift)
     elif shift != "auto":
         raise ValueError(f"shift={shift!r} is not known; use a number or 'auto'.")
-    real("smooth", smooth, at_least=0.0)
-    real("position", position, at_least=0.0)
+    check_real("smooth", smooth, at_least=0.0)
+    check_real("position", position, at_least=0.0)
     rgb = _as_rgb(image)
     shape = rgb.shape[:2]
     if smooth > 0:

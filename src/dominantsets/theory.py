@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dominantsets._checks import one_of
+from dominantsets._checks import check_choice
 
 
 def log_gap_bound(
@@ -54,7 +54,7 @@ def log_gap_bound(
     >>> log_gap_bound("pairwise", a_max=1.0, a_min=0.0, gain=1.0, t=10, n=1000) > 2900
     True
     """
-    one_of("algorithm", algorithm, ("fw", "pairwise", "away"))
+    check_choice("algorithm", algorithm, ("fw", "pairwise", "away"))
     steps = t + 1 - support0 if algorithm == "away" else t
     if steps <= 0:
         return math.inf

@@ -76,7 +76,7 @@ class HierarchyDisplay:
 
 def _base(model: DominantSetHierarchy) -> float:
     similarity = model.similarity_
-    return similarity.largest() if similarity.peak is None else similarity.peak
+    return similarity.largest() if similarity.self_similarity is None else similarity.self_similarity
 
 
 def _of_leaves(model: DominantSetHierarchy, base: float) -> tuple[Any, dict[int, Group]]:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dominantsets._checks import require_memory
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-WORK_BYTES = 2**25  # a temporary of a blocked operation; large enough for BLAS, small beside the data
-
-
-def spans(n: int, bytes_a_row: int, budget: int = WORK_BYTES) -> Iterator[slice]:
-    """Consecutive slices of range(n), each with rows that together fit the budget."""
-    size = max(1, budget // max(1, bytes_a_row))
-    for start in range(0, n, size):
-        yield slice(start, min(n, start + size))
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import row_blocks
 
 
 def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
@@ -45,20 +34,20 @@ class Similarity(ABC):
         Columns of what describes a new object: features, or similarities to the n objects.
     offset : float or None
         The constant that this kind adds to make similarities nonnegative (the M of M - D²).
-    peak : float or None
+    self_similarity : float or None
         The similarity of an object to a copy of itself (the mean over the objects, where it differs);
         the largest similarity where only a matrix is given; None for a graph, which has no such level.
     components : ndarray of int or None
         The component of each object where objects of different ones must not be put together.
-    zero_is_nothing : bool
+    zero_means_unrelated : bool
         Whether a similarity of 0 means "not alike". For path-based similarity it is only the largest
         distance there is, and a shift joins such objects too.
     degrees_error : float
         Largest standard error of ``degrees`` where it was sampled; 0.0 where it is exact.
-    peaked : bool
-        Whether no two objects are more alike than ``peak``.
-    local : bool
-        Whether most similarities are 0 and ``nearby`` finds the others without a look at all objects.
+    bounded_by_self_similarity : bool
+        Whether no two objects are more alike than ``self_similarity``.
+    is_sparse : bool
+        Whether most similarities are 0 and ``sparse_gradient`` finds the others without a look at all objects.
     on_device : bool
         Whether the features are torch tensors, which have solvers of their own.
     """
@@ -66,12 +55,12 @@ class Similarity(ABC):
     n: int
     n_features: int
     offset: float | None = None
-    peak: float | None = None
+    self_similarity: float | None = None
     components: Ints | None = None
-    zero_is_nothing: bool = True
+    zero_means_unrelated: bool = True
     degrees_error: float = 0.0
-    peaked: bool = False
-    local: bool = False
+    bounded_by_self_similarity: bool = False
+    is_sparse: bool = False
     on_device: bool = False
 
     @abstractmethod
@@ -85,7 +74,7 @@ class Similarity(ABC):
     @property
     def rounding(self) -> float:
         """What may be left of a similarity of 0: nothing, unless it is a difference from an offset."""
-        return 0.0 if self.offset is None or self.peak is None else 1e-13 * self.peak
+        return 0.0 if self.offset is None or self.self_similarity is None else 1e-13 * self.self_similarity
 
     @property
     def stored(self) -> NDArray[Any] | None:
@@ -104,15 +93,15 @@ class Similarity(ABC):
         """The product A x for an x that is ``weights`` on ``support`` (distinct) and 0 elsewhere."""
         out = np.zeros(self.n)
         every = np.arange(self.n)
-        for part in spans(support.size, 8 * 256):
-            for rows in spans(self.n, 8 * (part.stop - part.start)):
+        for part in row_blocks(support.size, 8 * 256):
+            for rows in row_blocks(self.n, 8 * (part.stop - part.start)):
                 out[rows] += self.block(every[rows], support[part]) @ weights[part]
         return out
 
-    def nearby(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    def sparse_gradient(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
         """As ``gradient``, but only for the support and the objects with a similarity to it.
 
-        Returns those objects, in increasing order, and their products. For kinds that are ``local``.
+        Returns those objects, in increasing order, and their products. For kinds that are ``is_sparse``.
         """
         raise NotImplementedError(f"{type(self).__name__} is not a local similarity.")
 
@@ -124,29 +113,29 @@ class Similarity(ABC):
         """The products of new objects' similarities with an x on ``support``."""
         n_new = new.shape[0]
         out = np.empty(n_new)
-        for rows in spans(n_new, 8 * max(1, support.size)):
+        for rows in row_blocks(n_new, 8 * max(1, support.size)):
             out[rows] = self.cross(new[rows], support) @ weights
         return out
 
     def largest(self) -> float:
         """The largest similarity, or an upper bound of it; all pairs are visited where nothing is known."""
-        if self.peaked:
-            assert self.peak is not None
-            return self.peak
+        if self.bounded_by_self_similarity:
+            assert self.self_similarity is not None
+            return self.self_similarity
         every, top = np.arange(self.n), 0.0
-        for rows in spans(self.n, 8 * self.n):
+        for rows in row_blocks(self.n, 8 * self.n):
             top = max(top, float(self.block(every[rows], every).max()))
         return top
 
-    def own(self, objects: Ints) -> Floats:
-        """The similarity of objects to copies of themselves; for kinds that have a ``peak``."""
-        if self.peak is None:
+    def self_similarities(self, objects: Ints) -> Floats:
+        """The similarity of objects to copies of themselves; for kinds that have a ``self_similarity``."""
+        if self.self_similarity is None:
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
-        return np.full(len(objects), self.peak)
+        return np.full(len(objects), self.self_similarity)
 
-    def own_of(self, new: Any) -> Floats:
+    def self_similarities_of_new(self, new: Any) -> Floats:
         """The same for new objects."""
-        return self.own(np.arange(new.shape[0]))
+        return self.self_similarities(np.arange(new.shape[0]))
 
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
         """Center and radius of the objects that have a payoff above f, where they are a ball."""

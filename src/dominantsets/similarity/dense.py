@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dominantsets import _arrays, _rows
 from dominantsets._checks import require_memory, warn
-from dominantsets._threads import each, split
-from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import dual as _rows
+from dominantsets.compiled import matrices as _arrays
+from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.similarity.base import Similarity, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
@@ -39,7 +41,7 @@ class Dense(Similarity):
         tile = TILE_ON_DISK if isinstance(A, np.memmap) else TILE
         self._A = _laid_out(A)
         self.n = self.n_features = self._A.shape[0]
-        self.peak, self.peaked = _checked_largest(self._A, tile), True
+        self.self_similarity, self.bounded_by_self_similarity = _checked_largest(self._A, tile), True
         self._diagonal = np.asarray(self._A.diagonal(), dtype=np.float64)
         if not np.isfinite(self._diagonal).all():
             raise ValueError("the similarity has NaN or infinite entries on its diagonal.")
@@ -143,9 +145,9 @@ def _laid_out(A: NDArray[Any]) -> NDArray[Any]:
 def _checked_largest(A: NDArray[Any], tile: int) -> float:
     """Refuse what is not a similarity; the largest entry otherwise."""
     tolerance = SYMMETRY_TOLERANCE[A.dtype]
-    workers = len(split(A.size, TILE * TILE * 16))
+    workers = len(thread_slices(A.size, TILE * TILE * 16))
     rounds = [slice(k, A.shape[0], workers) for k in range(workers)]  # the work of a row of tiles shrinks
-    seen = np.array(each(lambda part: _arrays.glance_square(A, tile, part.start, workers), rounds))
+    seen = np.array(parallel_map(lambda part: _arrays.glance_square(A, tile, part.start, workers), rounds))
     least, most, apart, stain = seen[:, 0].min(), seen[:, 1].max(), seen[:, 2].max(), seen[:, 3].sum()
     if stain == 0.0 and least >= 0.0 and apart <= tolerance * most and (most > 0.0 or A.shape[0] == 1):
         return float(most)

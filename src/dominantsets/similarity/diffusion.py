@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from dominantsets._checks import whole
-from dominantsets.similarity.base import Floats
+from dominantsets._checks import check_int
+from dominantsets._typing import Floats
+from dominantsets.rows.memory import Rows
 from dominantsets.similarity.low_rank import LowRank, unit_norms, unit_rows
 from dominantsets.similarity.neighbors import Neighbors
-from dominantsets.similarity.rows import Rows
 
 COMPONENTS, STEPS = 20, 16  # benchmarks/quality.py says on what they were chosen
 DENSE_LIMIT = 400  # objects up to which all eigenvectors are found at once
@@ -50,8 +50,8 @@ class Diffusion(LowRank):
         n_jobs: int | None = None,
         search: str = "auto",
     ) -> None:
-        count = whole("n_components", n_components, at_least=1)
-        steps = whole("steps", steps, at_least=0)
+        count = check_int("n_components", n_components, at_least=1)
+        steps = check_int("steps", steps, at_least=0)
         self._graph = Neighbors(X, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
         walk, self._psi = _walk(self._graph.matrix, min(count, max(1, self._graph.n - 1)))
         self._weights = (0.5 * (1.0 + walk)) ** steps

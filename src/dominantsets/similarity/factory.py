@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._checks import missing_extra, one_of
+from dominantsets._checks import check_choice, missing_extra
+from dominantsets.rows.chunks import is_dask, similarity_of
+from dominantsets.rows.memory import require_finite, require_square
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
@@ -19,9 +21,7 @@ from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
 from dominantsets.similarity.neighbors import Neighbors
-from dominantsets.similarity.on_dask import is_dask, similarity_of
 from dominantsets.similarity.path import Path
-from dominantsets.similarity.rows import require_finite, require_square
 
 FEATURES: dict[str, Callable[..., Similarity]] = {
     "sqeuclidean": sqeuclidean,
@@ -92,7 +92,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         if isinstance(X, numbers.Integral):
             return Indexed(int(X), affinity)
         return Custom(_features(X), affinity)
-    name = one_of("affinity", affinity, AFFINITIES)
+    name = check_choice("affinity", affinity, AFFINITIES)
     if is_dask(X):
         _check_params(name, params, [] if name == "precomputed" else _accepted(name))
         return similarity_of(X, name, params)

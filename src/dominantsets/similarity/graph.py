@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets import _arrays
 from dominantsets._checks import warn
-from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import matrices as _arrays
+from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
 
 
@@ -28,7 +29,7 @@ class Graph(Similarity):
     array([1., 1.])
     """
 
-    local = True
+    is_sparse = True
 
     def __init__(self, A: Any) -> None:
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
@@ -74,7 +75,7 @@ class Graph(Similarity):
         _arrays.add_sparse_rows(A.indptr, A.indices, A.data, support, weights, out)
         return out
 
-    def nearby(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    def sparse_gradient(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
         A = self._A
         return _arrays.merge_sparse_rows(A.indptr, A.indices, A.data, support, weights)
 

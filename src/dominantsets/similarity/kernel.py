@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from dominantsets import _rows
-from dominantsets._checks import real, whole
-from dominantsets._threads import GRAIN, each, split
-from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
+from dominantsets._checks import check_int, check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import dual as _rows
+from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.memory import PIECE_BYTES, Rows, mean_row
+from dominantsets.similarity.base import Similarity, off_diagonal
 from dominantsets.similarity.low_rank import distance_offset
-from dominantsets.similarity.rows import PIECE_BYTES, Rows, mean_row
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects that an estimate of the degrees looks at
@@ -40,7 +41,7 @@ class Kernel(Similarity):
         rows, cols = np.asarray(rows), np.asarray(cols)
         Q = self.rows.take(cols)
         out = np.empty((rows.size, cols.size))
-        for part in spans(rows.size, 8 * (cols.size + 2 * self.rows.d)):
+        for part in row_blocks(rows.size, 8 * (cols.size + 2 * self.rows.d)):
             out[part] = self.between(self.rows.take(rows[part]), Q)
         return off_diagonal(out, rows, cols)
 
@@ -50,12 +51,12 @@ class Kernel(Similarity):
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         out, every = np.empty(self.n), np.arange(self.n)
-        columns = list(spans(support.size, 8, PIECE_BYTES // 64))
+        columns = list(row_blocks(support.size, 8, PIECE_BYTES // 64))
 
         def work(part: slice) -> None:
             for chunk in columns:  # pieces that stay in the cache while they are mapped and summed
                 cols, shares = support[chunk], weights[chunk]
-                for rows in spans(part.stop - part.start, 8 * max(1, cols.size), PIECE_BYTES):
+                for rows in row_blocks(part.stop - part.start, 8 * max(1, cols.size), PIECE_BYTES):
                     place = slice(part.start + rows.start, part.start + rows.stop)
                     share = self.block(every[place], cols) @ shares
                     if chunk.start == 0:
@@ -63,7 +64,7 @@ class Kernel(Similarity):
                     else:
                         out[place] += share
 
-        each(work, split(self.n, max(1, GRAIN // max(1, support.size))))
+        parallel_map(work, thread_slices(self.n, max(1, GRAIN // max(1, support.size))))
         return out
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
@@ -74,13 +75,13 @@ class Kernel(Similarity):
         total, squares = np.zeros(self.n), np.zeros(self.n)
 
         def work(part: slice) -> None:
-            for rows in spans(part.stop - part.start, 8 * SAMPLE, PIECE_BYTES):
+            for rows in row_blocks(part.stop - part.start, 8 * SAMPLE, PIECE_BYTES):
                 place = slice(part.start + rows.start, part.start + rows.stop)
                 piece = self.block(every[place], chosen)
                 total[place] = piece.sum(axis=1)
                 squares[place] = np.einsum("ij,ij->i", piece, piece)
 
-        each(work, split(self.n))
+        parallel_map(work, thread_slices(self.n))
         mean = total / SAMPLE
         variance = np.maximum(squares / SAMPLE - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
         self.degrees_error = float(np.sqrt(variance.max() / SAMPLE)) * self.n
@@ -124,7 +125,7 @@ class Rbf(Kernel):
         self.rows = Rows(X, center=mean_row(X))
         self.n, self.n_features = self.rows.n, self.rows.d
         self._norms = self.rows.square_norms()
-        self.peak, self.peaked = 1.0, True
+        self.self_similarity, self.bounded_by_self_similarity = 1.0, True
         if gamma is None:
             chosen = representatives(self.rows, MEDIAN_SAMPLE)
             norms = self._norms[chosen]
@@ -140,7 +141,7 @@ class Rbf(Kernel):
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
         out = np.empty((rows.size, cols.size))
-        for part in spans(rows.size, 8 * (cols.size + (0 if self.rows.sparse else 2 * self.rows.d))):
+        for part in row_blocks(rows.size, 8 * (cols.size + (0 if self.rows.sparse else 2 * self.rows.d))):
             products = self.rows.gram(rows[part], cols)
             out[part] = self._map(products, self._norms[rows[part]], self._norms[cols])
         return off_diagonal(out, rows, cols)
@@ -163,7 +164,7 @@ class Laplacian(Kernel):
     def __init__(self, X: Any, *, gamma: float | None = None) -> None:
         self.rows = Rows(_only_dense(X, "laplacian"))
         self.n, self.n_features = self.rows.n, self.rows.d
-        self.peak, self.peaked = 1.0, True
+        self.self_similarity, self.bounded_by_self_similarity = 1.0, True
         if gamma is None:
             P = self.rows.take(representatives(self.rows, MEDIAN_SAMPLE))
             self.gamma = one_over_median(cdist(P, P, "cityblock"))
@@ -185,8 +186,8 @@ class Euclidean(Kernel):
         self.rows = Rows(X, center=mean_row(X))
         self.n, self.n_features = self.rows.n, self.rows.d
         self._M = distance_offset(self.rows, self.rows.square_norms(), offset, power=1)
-        self.offset = self.peak = self._M
-        self.peaked = True
+        self.offset = self.self_similarity = self._M
+        self.bounded_by_self_similarity = True
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         out: Floats = cdist(P, Q)
@@ -231,7 +232,7 @@ class Custom(Kernel):
         chosen = representatives(self.rows, SAMPLED_ABOVE)
         parts = np.array_split(chosen, -(-chosen.size // 16))
         own = [np.diag(self.between(P, P)) for P in (self.rows.take(part) for part in parts)]
-        self.peak = float(np.mean(np.concatenate(own)))
+        self.self_similarity = float(np.mean(np.concatenate(own)))
         apart = float(np.abs(piece - piece.T).max())
         if apart > 1e-8 * float(piece.max()):
             raise ValueError(
@@ -244,10 +245,10 @@ class Indexed(Similarity):
     """A user's function of two arrays of object numbers, for data that only the user can reach."""
 
     def __init__(self, n: int, function: Callable[[Any, Any], Any]) -> None:
-        self.n, self.n_features = whole("the number of objects", n, at_least=1), 1
+        self.n, self.n_features = check_int("the number of objects", n, at_least=1), 1
         self.function = function
         self._kernel = Custom(np.arange(n, dtype=np.float64)[:, None], self._numbered)
-        self.peak = self._kernel.peak
+        self.self_similarity = self._kernel.self_similarity
 
     def _numbered(self, P: Floats, Q: Floats) -> Any:
         return self.function(P[:, 0].astype(np.int64), Q[:, 0].astype(np.int64))
@@ -269,7 +270,7 @@ def _only_dense(X: Any, affinity: str) -> Any:
 
 
 def positive(gamma: Any) -> float:
-    value = real("gamma", gamma)
+    value = check_real("gamma", gamma)
     if value <= 0:
         raise ValueError(f"gamma must be positive, got {gamma!r}.")
     return value

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets import _rows
-from dominantsets._checks import real
-from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal, spans
-from dominantsets.similarity.rows import Rows, mean_row
+from dominantsets._checks import check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import dual as _rows
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows.memory import Rows, mean_row
+from dominantsets.similarity.base import Similarity, off_diagonal
 
 _NOTHING = np.empty(0)
 EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
@@ -41,7 +43,7 @@ class LowRank(Similarity):
         self._norms = norms  # of one number where all rows are equally long
         self._leans = kind == "sqeuclidean"  # whether b_i = -|u_i|²: nothing else is kept for it
         self.longest = float(np.sqrt(norms.max()))
-        self.peak = float(self.diagonal.mean())
+        self.self_similarity = float(self.diagonal.mean())
 
     @property
     def diagonal(self) -> Floats:
@@ -51,7 +53,7 @@ class LowRank(Similarity):
         return self.factor * self._norms + (self.offset or 0.0)
 
     @property
-    def self_similarity(self) -> Floats:
+    def full_diagonal(self) -> Floats:
         """The diagonal, for each object (made when asked for)."""
         return self.diagonal * np.ones(self.n)
 
@@ -118,7 +120,7 @@ class LowRank(Similarity):
             return float(self.offset or 0.0)
         return self.factor * self.longest**2 + (self.offset or 0.0)
 
-    def own(self, objects: Ints) -> Floats:
+    def self_similarities(self, objects: Ints) -> Floats:
         diagonal = self.diagonal
         return diagonal[objects] if diagonal.size > 1 else np.full(len(objects), diagonal[0])
 
@@ -126,7 +128,7 @@ class LowRank(Similarity):
         """The rows u of chosen objects, without the factor."""
         return self.rows.take(objects)
 
-    def own_of(self, new: Any) -> Floats:
+    def self_similarities_of_new(self, new: Any) -> Floats:
         rows, bias = self._arrivals(new)
         out = self.factor * rows.square_norms() + (self.offset or 0.0)
         return out if bias is None else out + 2.0 * bias
@@ -204,7 +206,7 @@ def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) 
         squared = 4.0 * float(norms.max()) if offset == "bound" else _largest_square(rows, norms)
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
-    M = real("offset", offset, at_least=0.0)
+    M = check_real("offset", offset, at_least=0.0)
     bound = 4.0 * float(norms.max())
     if bound > (M**2 if power == 1 else M):
         # the bound is always enough; below it only all pairs can tell
@@ -231,7 +233,7 @@ def require_offset(M: float, largest: float) -> None:
 def _largest_square(rows: Rows, norms: Floats) -> float:
     """The largest squared distance of two rows, in O(n) memory."""
     every, largest = np.arange(rows.n), 0.0
-    for part in spans(rows.n, 8 * rows.n):
+    for part in row_blocks(rows.n, 8 * rows.n):
         squares = -2.0 * rows.gram(every[part], every)
         squares += norms[part, None]
         squares += norms[None, :]
@@ -250,7 +252,7 @@ def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
     bound = float(norms.max())
     if offset == "bound":
         return LowRank(rows, norms, 1.0, bound, "linear")
-    added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
+    added = 0.0 if offset is None else check_real("offset", offset, at_least=0.0)
     if added < bound and X.shape[0] > 1 and X.min() < 0:
         _refuse_negative(rows, added, bound)
     return LowRank(rows, norms, 1.0, added, "linear")
@@ -272,7 +274,7 @@ def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
     if rows.n > EXACT_LIMIT:
         raise both_signs(rows.n, bound)
     every = np.arange(rows.n)
-    for part in spans(rows.n, 8 * rows.n):
+    for part in row_blocks(rows.n, 8 * rows.n):
         products = rows.gram(every[part], every)
         i, j = np.unravel_index(int(products.argmin()), products.shape)
         if products[i, j] + added < 0:

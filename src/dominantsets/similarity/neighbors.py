@@ -10,8 +10,8 @@ from joblib import effective_n_jobs
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
-from dominantsets._checks import missing_extra, one_of, whole
-from dominantsets.similarity.base import Floats, Ints
+from dominantsets._checks import check_choice, check_int, missing_extra
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.graph import Graph
 
 EXACT_LIMIT = 100_000  # objects up to which "auto" searches exactly
@@ -51,13 +51,13 @@ class Neighbors(Graph):
         n, d = X.shape
         if n_neighbors is None:
             n_neighbors = max(1, min(15, n - 1))
-        k = whole("n_neighbors", n_neighbors, at_least=1)
+        k = check_int("n_neighbors", n_neighbors, at_least=1)
         if k >= n > 1:
             raise ValueError(
                 f"n_neighbors={k} needs more than {k} objects, got {n}; pass a smaller n_neighbors."
             )
         few = n <= EXACT_LIMIT or d <= FEW_FEATURES or sp.issparse(X)
-        if one_of("search", search, ("auto", "exact", "approximate")) == "auto":
+        if check_choice("search", search, ("auto", "exact", "approximate")) == "auto":
             search = "exact" if few else "approximate"
         self._slack = 0.0 if search == "exact" else SLACK
         exact = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs)

@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from dominantsets import _tree
-from dominantsets._checks import one_of
-from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets._checks import check_choice
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import tree as _tree
+from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
 
@@ -38,7 +39,7 @@ class Path(Similarity):
     """
 
     def __init__(self, X: Any, *, metric: str = "euclidean") -> None:
-        one_of("metric", metric, ("euclidean", "precomputed"))
+        check_choice("metric", metric, ("euclidean", "precomputed"))
         self.metric = metric
         self._features: Any = None
         self._search: Any = None
@@ -58,9 +59,9 @@ class Path(Similarity):
         self.n_features = X.shape[1]
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
-        self.offset = self.peak = self.top
-        self.peaked = True
-        self.zero_is_nothing = False
+        self.offset = self.self_similarity = self.top
+        self.bounded_by_self_similarity = True
+        self.zero_means_unrelated = False
         self.components = self.tree.component if self.tree.n_components > 1 else None
 
     def column(self, i: int) -> Floats:

@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets._checks import real
-from dominantsets.similarity.base import Floats, Ints, Similarity, off_diagonal
+from dominantsets._checks import check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.base import Mask, Piece, Pieces
+from dominantsets.rows.memory import Rows, require_finite, require_square
+from dominantsets.similarity.base import Similarity, off_diagonal
 from dominantsets.similarity.low_rank import (
     LowRank,
     both_signs,
@@ -25,8 +28,6 @@ from dominantsets.similarity.low_rank import (
     unit_rows,
     unknown_offset,
 )
-from dominantsets.similarity.pieces import Mask, Piece, Pieces
-from dominantsets.similarity.rows import Rows, require_finite, require_square
 
 
 class Degrees:
@@ -164,7 +165,7 @@ def measure(piece: Piece, recipe: Recipe, everybody: bool) -> Sums:
     alive = None if everybody or piece.alive.all() else piece.alive
     count = piece.size if alive is None else piece.n_alive
     norms = here.square_norms if alive is None else here.square_norms[alive]
-    diagonal = here.self_similarity if alive is None else here.self_similarity[alive]
+    diagonal = here.full_diagonal if alive is None else here.full_diagonal[alive]
     return Sums(
         here.rows.total(alive), float(norms.sum()), float(norms.max(initial=0.0)),
         float(diagonal.sum()), float(count),
@@ -238,7 +239,9 @@ class ShardedLowRank(Sharded):
         if kind == "sqeuclidean":
             recipe = recipe._replace(offset=_bounded(offset, bound))
         elif kind == "linear":
-            added = bound if offset == "bound" else 0.0 if offset is None else real("offset", offset, 0.0)
+            added = (
+                bound if offset == "bound" else 0.0 if offset is None else check_real("offset", offset, 0.0)
+            )
             if added < bound and self.n > 1 and min(look.least for look in looks) < 0:
                 raise both_signs(self.n, bound)
             recipe = recipe._replace(offset=added)
@@ -248,7 +251,7 @@ class ShardedLowRank(Sharded):
         self.recipe, self.sums = recipe, sums
         self.offset = recipe.offset
         self.longest = float(np.sqrt(sums.longest))
-        self.peak = sums.diagonal / self.n
+        self.self_similarity = sums.diagonal / self.n
 
     def _measure(self, recipe: Recipe, mask: Mask | None) -> Sums:
         return reduce(Sums.__add__, self.pieces.ask(measure, recipe, mask is None, mask=mask))
@@ -268,14 +271,14 @@ class ShardedLowRank(Sharded):
             return self.recipe.offset
         return self.factor * self.longest**2 + self.recipe.offset
 
-    def own(self, objects: Ints) -> Floats:
+    def self_similarities(self, objects: Ints) -> Floats:
         if self.kind == "sqeuclidean":
             return np.full(len(objects), self.recipe.offset)
         if len(objects) == self.n:
             return np.concatenate(self.pieces.ask(_diagonal, self.recipe))[objects]
         return self._own(self.rows_of(np.asarray(objects)))
 
-    def own_of(self, new: Any) -> Floats:
+    def self_similarities_of_new(self, new: Any) -> Floats:
         return self._own(self._arrivals(new))
 
     def _own(self, rows: Floats) -> Floats:
@@ -372,13 +375,13 @@ def _bounded(offset: Any, bound: float) -> float:
         if offset != "bound":
             raise unknown_offset(offset)
         return bound or 1.0
-    M = real("offset", offset, at_least=0.0)
+    M = check_real("offset", offset, at_least=0.0)
     require_offset(M, bound)
     return M
 
 
 def _diagonal(piece: Piece, recipe: Recipe) -> Floats:
-    return local(piece, recipe).self_similarity
+    return local(piece, recipe).full_diagonal
 
 
 def _least_diagonal(piece: Piece, recipe: Recipe) -> float:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dominantsets._checks import warn
-from dominantsets.similarity.base import Floats, Ints
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.base import Piece, Pieces
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
-from dominantsets.similarity.pieces import Piece, Pieces
 from dominantsets.similarity.sharded import Sharded
 
 KEPT_EDGES = 2**24  # edges of fetched rows that are kept (256 MB)
@@ -90,7 +90,7 @@ class ShardedGraph(Sharded):
     The row sums come here, eight bytes an object: the next start is the object with the largest.
     """
 
-    local = True
+    is_sparse = True
 
     def __init__(self, pieces: Pieces, present: Callable[[NDArray[Any]], Any]) -> None:
         super().__init__(pieces, present)
@@ -117,7 +117,7 @@ class ShardedGraph(Sharded):
                 self._n_known += found.ends.size
         return [self._known[i] for i in objects.tolist()]
 
-    def nearby(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    def sparse_gradient(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
         rows = self._rows(np.asarray(support))
         ends = np.concatenate([support, *(ends for ends, _ in rows)])
         parts = [w * data for w, (_, data) in zip(weights.tolist(), rows, strict=True)]

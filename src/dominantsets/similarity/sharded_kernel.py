@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from dominantsets.similarity.base import Floats, Ints, off_diagonal, spans
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows.base import Mask, Piece, Pieces
+from dominantsets.rows.memory import PIECE_BYTES, Rows
+from dominantsets.similarity.base import off_diagonal
 from dominantsets.similarity.kernel import (
     MEDIAN_SAMPLE,
     SAMPLE,
@@ -27,8 +31,6 @@ from dominantsets.similarity.kernel import (
     one_over_median,
     positive,
 )
-from dominantsets.similarity.pieces import Mask, Piece, Pieces
-from dominantsets.similarity.rows import PIECE_BYTES, Rows
 from dominantsets.similarity.sharded import Degrees, Sharded, check_survey, survey
 
 _BETWEEN: dict[str, Callable[[Floats, Floats, float], Floats]] = {"rbf": gaussian, "laplacian": laplacian}
@@ -60,8 +62,8 @@ def summed(piece: Piece, recipe: KernelRecipe, few: Few) -> Floats:
     out = np.zeros(piece.size)
     own = np.flatnonzero((few.objects >= piece.begin) & (few.objects < piece.begin + piece.size))
     places = piece.places(few.objects[own])
-    for cols in spans(len(few.rows), 8, PIECE_BYTES // 64):
-        for part in spans(piece.size, 8 * (cols.stop - cols.start), PIECE_BYTES):
+    for cols in row_blocks(len(few.rows), 8, PIECE_BYTES // 64):
+        for part in row_blocks(piece.size, 8 * (cols.stop - cols.start), PIECE_BYTES):
             block = between(rows.take(part), few.rows[cols], recipe.gamma)
             mine = (places >= part.start) & (places < part.stop) & (own >= cols.start) & (own < cols.stop)
             block[places[mine] - part.start, own[mine] - cols.start] = 0.0
@@ -177,7 +179,7 @@ class ShardedKernel(Sharded):
         looks = pieces.ask(survey)
         check_survey(looks)
         center = reduce(np.add, [look.total for look in looks]) / self.n if kind == "rbf" else None
-        self.peak, self.peaked = 1.0, True
+        self.self_similarity, self.bounded_by_self_similarity = 1.0, True
         self._known: dict[int, Floats] = {}
         self.recipe = KernelRecipe(kind, center, 1.0 if gamma is None else positive(gamma))
         if gamma is None:

@@ -11,10 +11,12 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.neighbors import KDTree, NearestNeighbors
 
-from dominantsets import _spanning, _tree
 from dominantsets._checks import warn
-from dominantsets._interrupts import Held
-from dominantsets.similarity.base import Floats, Ints, spans
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import spanning as _spanning
+from dominantsets.compiled import tree as _tree
+from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.threads import row_blocks
 
 SCIPY_LIMIT = 500  # objects up to which SciPy's linkage (n² / 2 distances) is used
 KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all pairs
@@ -77,11 +79,11 @@ class SingleLinkage:
 
 def tree_of_features(X: Any) -> SingleLinkage:
     """Euclidean single linkage of feature rows; equal rows are merged first, at height 0."""
-    with Held() as hold:
+    with DeferredInterrupt() as hold:
         return _tree_of_features(X, hold)
 
 
-def _tree_of_features(X: Any, hold: Held) -> SingleLinkage:
+def _tree_of_features(X: Any, hold: DeferredInterrupt) -> SingleLinkage:
     points, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     n, m = len(inverse), len(points)
@@ -124,7 +126,7 @@ def tree_of_graph(G: Any) -> SingleLinkage:
     return SingleLinkage.from_edges(G.shape[0], edges)
 
 
-def boruvka(points: Floats, hold: Held | None = None) -> Edges:
+def boruvka(points: Floats, hold: DeferredInterrupt | None = None) -> Edges:
     """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
     _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
     order = np.ascontiguousarray(order, dtype=np.int64)
@@ -176,12 +178,12 @@ def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
     )
 
 
-def _nearest_neighbor_edges(points: Floats, hold: Held) -> Edges:
+def _nearest_neighbor_edges(points: Floats, hold: DeferredInterrupt) -> Edges:
     """A spanning tree over near neighbours; what they leave apart is joined by near pairs."""
     n = len(points)
     search = NearestNeighbors(n_neighbors=NEIGHBORS + 1).fit(points)  # points are distinct: itself is first
     distances, neighbors = np.empty((n, NEIGHBORS)), np.empty((n, NEIGHBORS), dtype=np.int64)
-    for part in spans(n, 1, PORTION):
+    for part in row_blocks(n, 1, PORTION):
         hold.check()
         near, who = search.kneighbors(points[part])
         distances[part], neighbors[part] = near[:, 1:], who[:, 1:]

@@ -10,12 +10,13 @@ import torch
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from dominantsets._checks import real
-from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets._checks import check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.tensors import Features, allowed, host, load, roomy
+from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.kernel import MEDIAN_SAMPLE, SAMPLE, SAMPLED_ABOVE
 from dominantsets.similarity.tensor_low_rank import BLOCK_NUMBERS
-from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
-from dominantsets.similarity.tiles import Tiles
+from dominantsets.solvers.tiles import Tiles
 
 
 class TensorKernel(Similarity):
@@ -25,8 +26,8 @@ class TensorKernel(Similarity):
     """
 
     on_device = True
-    peak = 1.0
-    peaked = True
+    self_similarity = 1.0
+    bounded_by_self_similarity = True
 
     def __init__(self, features: Features, kind: str, gamma: float | None = None) -> None:
         self.features, self.kind = features, kind
@@ -40,7 +41,7 @@ class TensorKernel(Similarity):
             positive = host(upper[upper > 0])
             self.gamma = 1.0 / float(np.median(positive)) if positive.size else 1.0
         else:
-            self.gamma = real("gamma", gamma)
+            self.gamma = check_real("gamma", gamma)
             if self.gamma <= 0:
                 raise ValueError(f"gamma must be positive, got {gamma!r}.")
 

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dominantsets._checks import real
-from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets._checks import check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.tensors import Features, allowed, host, load, roomy
+from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.low_rank import EXACT_LIMIT, LowRank, cosine, linear, sqeuclidean
-from dominantsets.similarity.tensors import Features, allowed, host, load, roomy
-from dominantsets.similarity.tiles import Sums, Tiles
+from dominantsets.solvers.tiles import Sums, Tiles
 
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 FAR = 4.0  # lengths of the mean, in lengths of the longest centred row, beyond which rows are centred first
@@ -68,17 +69,17 @@ class TensorLowRank(Similarity):
         if kind == "cosine":
             self.scale = torch.where(norms > 0, norms.rsqrt(), 0.0).to(self.work)
             self.longest, self.offset = 1.0, 1.0
-            self.peak = 1.0 + float((norms > 0).double().mean())
+            self.self_similarity = 1.0 + float((norms > 0).double().mean())
             self.least_own = 2.0 if float(norms.min()) > 0 else 1.0
         elif kind == "sqeuclidean":
             self.static = -norms.to(self.work)
             self.longest = float(np.sqrt(square))
             self.offset = self._distance_offset(offset, square)
-            self.peak = self.least_own = self.offset
+            self.self_similarity = self.least_own = self.offset
         else:
             self.longest = float(np.sqrt(square))
             self.offset = self._linear_offset(offset, square)
-            self.peak = float(norms.mean()) + self.offset
+            self.self_similarity = float(norms.mean()) + self.offset
             self.least_own = float(norms.min()) + self.offset
         # the centre is a correction of the products, unless it would leave them only rounding
         self.centred_first = kind == "sqeuclidean" and plain > FAR * self.longest
@@ -238,10 +239,10 @@ class TensorLowRank(Similarity):
             return self.offset
         return self.longest**2 + self.offset
 
-    def own(self, objects: Ints) -> Floats:
+    def self_similarities(self, objects: Ints) -> Floats:
         return np.asarray(host(self.chosen_own(self._tensor(objects))))
 
-    def own_of(self, new: Any) -> Floats:
+    def self_similarities_of_new(self, new: Any) -> Floats:
         return np.asarray(host(self.exact(self._arrivals(new)).own))
 
     def own_of_rows(self, u: Tensor) -> Tensor:
@@ -397,7 +398,7 @@ class TensorLowRank(Similarity):
             return self._extreme(largest_square=True) or 1.0
         if isinstance(offset, str):
             raise ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
-        M = real("offset", offset, at_least=0.0)
+        M = check_real("offset", offset, at_least=0.0)
         largest = bound if self.n > EXACT_LIMIT or bound <= M else self._extreme(largest_square=True)
         if largest * (1.0 - 1e-12) > M:
             raise ValueError(
@@ -409,7 +410,7 @@ class TensorLowRank(Similarity):
     def _linear_offset(self, offset: str | float | None, bound: float) -> float:
         if offset == "bound":
             return bound
-        added = 0.0 if offset is None else real("offset", offset, at_least=0.0)
+        added = 0.0 if offset is None else check_real("offset", offset, at_least=0.0)
         least = min(float(raw.min()) for _, raw in self.features.blocks(self.height(self.n_features)))
         if added >= bound or self.n == 1 or least >= 0.0:
             return added

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dominantsets._checks import one_of, real, whole
+from dominantsets._checks import check_choice, check_int, check_real
 from dominantsets.similarity import Graph, Kernel, LowRank, Path, Sharded, Similarity, as_similarity
-from dominantsets.solvers import climb, dual, first_order, sharded, tree, working_set
+from dominantsets.solvers import chunk_problem as sharded
+from dominantsets.solvers import dual, tree, working_set
+from dominantsets.solvers import frank_wolfe as first_order
+from dominantsets.solvers import newton as climb
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -110,12 +113,12 @@ def solve(
 
 def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time: Any) -> None:
     """Refuse what no solver can use, before any long work."""
-    one_of("algorithm", algorithm, ALGORITHMS)
-    real("shift", shift)
-    real("tol", tol, at_least=0.0)
-    whole("max_iter", max_iter, at_least=1)
+    check_choice("algorithm", algorithm, ALGORITHMS)
+    check_real("shift", shift)
+    check_real("tol", tol, at_least=0.0)
+    check_int("max_iter", max_iter, at_least=1)
     if max_time is not None:
-        real("max_time", max_time, at_least=0.0)
+        check_real("max_time", max_time, at_least=0.0)
 
 
 def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
@@ -169,7 +172,7 @@ def make_problem(similarity: Similarity, shift: float, degrees: Any = None, cuto
     Weights up to ``cutoff`` are left out at once where that saves a round; else whoever asks does it.
     """
     if similarity.on_device:
-        from dominantsets.solvers.device import DeviceProblem  # imports torch
+        from dominantsets.solvers.tensor_problem import DeviceProblem  # imports torch
 
         return DeviceProblem(similarity, shift, degrees)  # type: ignore[arg-type]
     return sharded.pose(similarity, shift, degrees, cutoff)
@@ -177,7 +180,7 @@ def make_problem(similarity: Similarity, shift: float, degrees: Any = None, cuto
 
 def solve_many(problem: Problem, starts: list[Point], **options: Any) -> list[DominantSet]:
     """From many starts at once, on a device."""
-    from dominantsets.solvers.device import solve_starts  # imports torch
+    from dominantsets.solvers.tensor_problem import solve_starts  # imports torch
 
     return solve_starts(problem, starts, **options)  # type: ignore[arg-type]
 
@@ -198,7 +201,7 @@ def solve_from(
         return solve_many(problem, [x0], algorithm=algorithm, **options)[0]
     if isinstance(problem, sharded.LowRankShards):
         return sharded.solve_far(problem, [problem.at(x0)], **options)[0]
-    problem = problem.within(x0)
+    problem = problem.in_component_of(x0)
     if problem.similarity.components is not None:  # what x0 has of other components stays out
         inside = problem.alive[x0.support]
         weights = x0.weights[inside]

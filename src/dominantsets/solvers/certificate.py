@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from dominantsets.similarity.base import Floats, Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
@@ -56,7 +56,7 @@ def certify(
     members, weights = outcome.x
     weights = weights / weights.sum()
     x = Point(members, weights)
-    problem = problem.within(x)
+    problem = problem.in_component_of(x)
     status, strict, face = outcome.status, outcome.strict, outcome.face
     f, low, high, outside, ball = Recomputed.of(problem, x) if recomputed is None else recomputed
     gap = max(0.0, high - f, outside - f)

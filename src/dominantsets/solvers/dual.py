@@ -19,11 +19,11 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
-from dominantsets import _rows
-from dominantsets._threads import GRAIN, each, split
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import dual as _rows
+from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.memory import PIECE_BYTES
 from dominantsets.similarity import LowRank, Similarity
-from dominantsets.similarity.base import Floats, Ints, spans
-from dominantsets.similarity.rows import PIECE_BYTES
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.problem import Problem
 
@@ -113,9 +113,9 @@ class Dual:
         tau, count = self._locate(s)
         self._guess = members = self.keep[:count].copy()
         weights, scaled = np.empty(count), np.empty(count)
-        sums = each(
+        sums = parallel_map(
             lambda part: _rows.weigh(s, tau, form, inverse, members[part], weights[part], scaled[part]),
-            split(count),
+            thread_slices(count),
         )
         total, square, lean, reach = (sum(column) for column in zip(*sums, strict=True))
         weights /= total
@@ -125,9 +125,9 @@ class Dual:
 
     def _locate(self, s: Floats) -> tuple[float, int]:
         """tau, and how many objects exceed it: they stand in ``keep``, in order."""
-        inverse, keep, parts = self.shares, self.keep, split(s.size)
+        inverse, keep, parts = self.shares, self.keep, thread_slices(s.size)
         low = _rows.level(s, inverse, self._guess)
-        counts = each(lambda part: _rows.sweep(s, inverse, low, part.start, part.stop, keep), parts)
+        counts = parallel_map(lambda part: _rows.sweep(s, inverse, low, part.start, part.stop, keep), parts)
         count = 0
         for part, found in zip(parts, counts, strict=True):
             keep[count : count + found] = keep[part.start : part.start + found]
@@ -244,7 +244,7 @@ class _Spread(Response):
             self.matrix = G * np.multiply.outer(self._halves, self._halves)
         else:
             self.matrix = np.zeros((rows.d, rows.d))
-            for part in spans(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
+            for part in row_blocks(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
                 piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
                 self.matrix += piece.T @ piece
 
@@ -260,7 +260,7 @@ class _Spread(Response):
             )
             return mass, first, second
 
-        (mass, first, second), *others = each(summed, split(members.size, GRAIN // d))
+        (mass, first, second), *others = parallel_map(summed, thread_slices(members.size, GRAIN // d))
         for more_mass, more_first, more_second in others:
             mass += more_mass
             first += more_first

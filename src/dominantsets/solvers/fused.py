@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dominantsets.similarity.tiles import Tiles
+from dominantsets.solvers.tiles import Tiles
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -59,7 +59,7 @@ def above(
 
     None where there are more than ``limit``.
     """
-    from dominantsets.solvers import fused_kernels
+    from dominantsets.solvers import triton_kernels as fused_kernels
 
     (n, d), s = X.shape, len(weights)
     columns = min(128, max(16, 1 << (s - 1).bit_length()))
@@ -82,7 +82,7 @@ def above(
 
 def products(X: Tensor, objects: Tensor, owner: Tensor, W: Tensor, center: Tensor) -> tuple[Tensor, Tensor]:
     """(x_i - center)·w and |x_i - center|² in float64, for tiles of objects and the w that owns each tile."""
-    from dominantsets.solvers import fused_kernels
+    from dominantsets.solvers import triton_kernels as fused_kernels
 
     tiles, width = objects.shape
     out = torch.empty((tiles, width), dtype=torch.float64, device=X.device)
@@ -99,7 +99,7 @@ def weigh(
     tiles: Tiles, products: Tensor, squares: Tensor, kind: str, numbers: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int]:
     """As ``Batch._narrowed``, of what ``products`` gives; ``numbers`` are root, offset and shift."""
-    from dominantsets.solvers import fused_kernels
+    from dominantsets.solvers import triton_kernels as fused_kernels
 
     layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
     sent = torch.from_numpy(layout).to(products.device)

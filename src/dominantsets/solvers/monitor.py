@@ -74,7 +74,7 @@ class Monitor:
         """Whether the budget of time is used up."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
-    def look_up(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
+    def report(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
         """Tell the callback where the run stands; a status if it has to end here."""
         self._looked = time.perf_counter()
         if self.callback is not None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets import _arrays
-from dominantsets.similarity.base import Floats, Ints, Similarity
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import matrices as _arrays
+from dominantsets.similarity.base import Similarity
 from dominantsets.solvers.result import Status, Trace
 
 CACHE_BYTES = 2**28  # columns of a features similarity that a run keeps
@@ -129,7 +130,7 @@ class Problem:
         if self._degrees is None:
             self._degrees = self.similarity.degrees()
             if self.n_alive < self.n:
-                self.recount()
+                self.recompute_degrees()
         return self._degrees
 
     @property
@@ -144,20 +145,20 @@ class Problem:
 
     def vertex(self) -> int:
         """The object with the largest degree, ties to the lowest number."""
-        if not self.similarity.local:
+        if not self.similarity.is_sparse:
             return int(self.degrees.argmax())
         if self._ranking is None:
             self._ranking = Ranking(self.degrees)
         return self._ranking.top()
 
-    def beside(self) -> Problem:
+    def thread_copy(self) -> Problem:
         """The same problem for another thread: everything is shared but the columns that are kept."""
         other = copy.copy(self)
         if self.similarity.stored is None:
             other._columns = None
         return other
 
-    def within(self, x: Point) -> Problem:
+    def in_component_of(self, x: Point) -> Problem:
         """The same problem, kept to the component in which x has most of its mass."""
         components = self.similarity.components
         if components is None:
@@ -171,8 +172,8 @@ class Problem:
     def payoffs(self, x: Point) -> Payoffs:
         """What every object would gain: for a graph, at the cost of the edges of the support only."""
         support, weights = x
-        if self.similarity.local:
-            objects, r = self.similarity.nearby(support, weights)
+        if self.similarity.is_sparse:
+            objects, r = self.similarity.sparse_gradient(support, weights)
             places: Ints = np.searchsorted(objects, support)
         else:
             objects, r = None, self.similarity.gradient(support, weights)
@@ -190,20 +191,20 @@ class Problem:
         """Center and radius of the objects that have a payoff above f, where they are a ball."""
         return self.similarity.ball(x.support, x.weights, f)
 
-    def there(self, objects: Ints) -> NDArray[np.bool_]:
+    def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""
         return self.alive[objects]
 
     def joiners(self, x: Point, level: float) -> Ints:
         """Removed objects with a payoff above a level, in the component of x."""
         similarity = self.similarity
-        if similarity.local:
-            objects, payoffs = similarity.nearby(*x)
+        if similarity.is_sparse:
+            objects, payoffs = similarity.sparse_gradient(*x)
         else:
             objects, payoffs = None, similarity.gradient(*x)
         places = np.flatnonzero(payoffs > level)
         above = places if objects is None else objects[places]
-        joiners: Ints = above[~self.there(above)]
+        joiners: Ints = above[~self.is_alive(above)]
         if similarity.components is not None:
             joiners = joiners[similarity.components[joiners] == similarity.components[x.support[0]]]
         return joiners
@@ -222,14 +223,14 @@ class Problem:
         self.n_alive -= len(members)
         if self._degrees is not None:
             ones = np.ones(len(members))
-            if self.similarity.local:
-                objects, lost = self.similarity.nearby(members, ones)
+            if self.similarity.is_sparse:
+                objects, lost = self.similarity.sparse_gradient(members, ones)
                 self._degrees[objects] -= lost
             else:
                 self._degrees -= self.similarity.gradient(members, ones)
             self._degrees[members] = -np.inf
 
-    def recount(self) -> None:
+    def recompute_degrees(self) -> None:
         """Degrees of what is left, from scratch: for when subtraction has left only rounding."""
         left = np.flatnonzero(self.alive)
         degrees = self.similarity.gradient(left, np.ones(left.size))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets.similarity.base import Floats, Ints
+from dominantsets._typing import Floats, Ints
 
 
 class Status(enum.Enum):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets._checks import one_of, warn
-from dominantsets.similarity.base import Floats
+from dominantsets._checks import check_choice, warn
+from dominantsets._typing import Floats
 from dominantsets.solvers.problem import Point, Problem
 
 STARTS = ("vertex", "barycenter")
@@ -17,7 +17,7 @@ STARTS = ("vertex", "barycenter")
 def check_start(start: Any, algorithm: str, n: int) -> None:
     """Refuse a start that cannot be meant, or that the algorithm cannot use, before any long work."""
     if isinstance(start, str):
-        vertex = one_of("start", start, STARTS) == "vertex"
+        vertex = check_choice("start", start, STARTS) == "vertex"
     elif isinstance(start, numbers.Integral) and not isinstance(start, bool):
         if not 0 <= int(start) < n:
             raise ValueError(f"start={start} is not an object of 0 to {n - 1}.")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets import _tree
-from dominantsets._checks import real
+from dominantsets._checks import check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import tree as _tree
 from dominantsets.similarity import Path, Similarity
-from dominantsets.similarity.base import Floats, Ints
 from dominantsets.similarity.single_linkage import SingleLinkage
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Monitor
@@ -70,7 +70,7 @@ def solve_exactly(problem: Problem, *, tol: float, monitor: Monitor) -> Dominant
     run = _Pass(similarity, problem.shift, problem.alive)
     best = run.maxima()[:1]
     x, _ = run.weights(best)
-    halt = monitor.look_up(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
+    halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
     strict = bool(run.kind[best[0]] == _tree.STRICT)
     outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict)
     return certify(problem, outcome, tol=tol, algorithm="exact")
@@ -106,7 +106,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     [[0, 1, 2], [3, 4]]
     """
     similarity = _require_path(S)
-    shift = real("shift", shift)
+    shift = check_real("shift", shift)
     tree = similarity.tree
     run = _Pass(similarity, shift, np.ones(tree.n, dtype=bool))
     nodes = run.maxima(weak)

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
-from dominantsets import _kernels
-from dominantsets.similarity.base import Floats, Ints, Similarity
-from dominantsets.solvers import first_order
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import loop as _kernels
+from dominantsets.similarity.base import Similarity
+from dominantsets.solvers import frank_wolfe as first_order
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
@@ -173,7 +174,7 @@ class _Rounds:
         self.x = x
         self._since_refresh += 1
         moved = np.flatnonzero(change)
-        anew = problem.in_pieces or problem.similarity.local
+        anew = problem.in_pieces or problem.similarity.is_sparse
         if anew or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
             self.recompute()
             return
@@ -244,13 +245,13 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         if stale >= 3 + 4 * (run.x.support.size // max(1, BLOCK_LIMIT)):
             return Status.STALLED
         size = run.x.support.size
-        halt = monitor.look_up(run.n_iter, f + problem.shift, gap, size)
+        halt = monitor.report(run.n_iter, f + problem.shift, gap, size)
         if halt is not None:
             return halt
         run.rounds.append((f, gap, size, int(Step.ROUND)))
         entered = 0
         if run.room < BLOCK_LIMIT // 8:
-            if f < 0.0 and problem.similarity.local:
+            if f < 0.0 and problem.similarity.is_sparse:
                 return Status.DISSOLVED  # objects without an edge to the cluster have r = 0 > f: all of them
             run.exchange(max(INNER * gap, 0.1 * tol * scale), min(max_iter - run.n_iter, EXCHANGES))
         else:

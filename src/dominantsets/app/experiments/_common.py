@@ -1,0 +1,194 @@
+"""What the studies share: the six methods, scores, and a store of rows that survives a stop."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+from dominantsets.app.files import replacing, write_text
+from dominantsets.app.report import Report
+from dominantsets.clusters.peeling import peel
+from dominantsets.solvers import DominantSet
+
+EPSILON = 2.2e-16  # the paper's threshold for the gap and for the movement
+CUTOFF = 2e-12  # its cutoff delta
+# its methods with their colours and markers, as its captions have them
+METHODS: dict[str, dict[str, str]] = {
+    "FW": {"algorithm": "fw", "start": "vertex", "color": "tab:blue", "marker": "o"},
+    "PFW-B": {"algorithm": "pairwise", "start": "barycenter", "color": "tab:brown", "marker": "s"},
+    "PFW-V": {"algorithm": "pairwise", "start": "vertex", "color": "tab:brown", "marker": "x"},
+    "AFW-B": {"algorithm": "away", "start": "barycenter", "color": "black", "marker": "s"},
+    "AFW-V": {"algorithm": "away", "start": "vertex", "color": "black", "marker": "x"},
+    "RD": {"algorithm": "replicator", "start": "barycenter", "color": "tab:red", "marker": "."},
+}
+Row = dict[str, Any]
+
+
+class StudyError(RuntimeError):
+    """A study that cannot be made here: one sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study: its pieces of work, what each gives, and what is said about all of them."""
+
+    name: str
+    title: str
+    cells: Callable[[bool, bool], list[Row]]  # (quick, literal) -> pieces of work
+    work: Callable[[Row], list[Row]]  # a piece -> rows
+    tell: Callable[[list[Row], Report, Path], None]  # rows -> text, tables, figures
+
+
+def run_study(
+    study: Study, out: Path, *, quick: bool = False, literal: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Work through a study, and yield (pieces done, pieces in all); rows are kept after every piece."""
+    cells = study.cells(quick, literal)
+    store = Store(out / f"{study.name}.csv")
+    for done, cell in enumerate(cells):
+        yield done, len(cells)
+        if not store.has(cell):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what they would say is in the rows
+                store.add(cell, study.work(cell))
+    yield len(cells), len(cells)
+
+
+class Store:
+    """Rows in a CSV file, whole after every piece of work; ``cell`` tells which piece a row belongs to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.rows: list[Row] = []
+        if path.exists():
+            with path.open(encoding="utf-8", newline="") as lines:
+                self.rows = [
+                    {key: _number(value) for key, value in row.items()} for row in csv.DictReader(lines)
+                ]
+        self._done = {row["cell"] for row in self.rows}
+
+    def has(self, cell: Row) -> bool:
+        return key_of(cell) in self._done
+
+    def add(self, cell: Row, rows: list[Row]) -> None:
+        key = key_of(cell)
+        self.rows += [{"cell": key, **row} for row in rows]
+        self._done.add(key)
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        with replacing(self._path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+
+
+def key_of(cell: Row) -> str:
+    return " ".join(f"{name}={value}" for name, value in cell.items())
+
+
+def _number(value: str | None) -> Any:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() and "." not in (value or "") else number
+
+
+def settings_of(quick: bool, literal: bool) -> dict[str, Any]:
+    """What a folder of results was made with."""
+    packages = ("dominantsets", "numpy", "scipy", "scikit-learn", "numba")
+    return {"quick": quick, "literal": literal, "versions": {name: version(name) for name in packages}}
+
+
+def check_folder(out: Path, settings: dict[str, Any]) -> None:
+    """Refuse to mix results of another kind of run; note what this one is."""
+    path = out / "settings.json"
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before != settings:
+            raise StudyError(
+                f"{out} holds results made with other settings or versions ({path.name}); choose another "
+                "--out, or delete it to begin anew."
+            )
+    write_text(path, json.dumps(settings, indent=1) + "\n")
+
+
+def extract(
+    S: Any, n_clusters: int, method: str, *, shift: float, t: int, cutoff: float = CUTOFF, **options: Any
+) -> tuple[list[DominantSet], Any, float]:
+    """The paper's peeling with one of its methods: (clusters, labels, seconds)."""
+    how = METHODS[method]
+    began = time.perf_counter()
+    run = peel(
+        S, n_clusters, shift=shift, algorithm=how["algorithm"], start=how["start"], tol=EPSILON, max_iter=t,
+        cutoff=cutoff, **options,
+    )  # fmt: skip
+    clusters = list(run)
+    return clusters, run.labels, time.perf_counter() - began
+
+
+def scores(y: Any, labels: Any) -> Row:
+    """Assignment rate, and ARI and V-measure over the assigned objects only, as in the paper."""
+    inside = labels >= 0
+    known = bool(inside.any())
+    return {
+        "ar": float(inside.mean()),
+        "ari": float(adjusted_rand_score(y[inside], labels[inside])) if known else 0.0,
+        "v": float(v_measure_score(y[inside], labels[inside])) if known else 0.0,
+    }
+
+
+def mean_of(rows: Iterable[Row], column: str) -> float:
+    values = [row[column] for row in rows]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def pick(rows: Iterable[Row], **wanted: Any) -> list[Row]:
+    """The rows that have these values."""
+    return [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+
+
+def figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.2)) -> tuple[Any, Any]:
+    """A figure and its axes, as a grid."""
+    from dominantsets.plotting import plt
+
+    return plt.subplots(
+        rows, columns, figsize=(size[0] * columns, size[1] * rows), layout="constrained", squeeze=False
+    )
+
+
+def close(picture: Any) -> None:
+    """Let go of a figure that has been written."""
+    from dominantsets.plotting import plt
+
+    plt.close(picture)
+
+
+def save(page: Report, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
+    """Into the folder, and into the page."""
+    with replacing(out / f"{name}.png") as draft:
+        picture.savefig(draft, dpi=dpi)
+    page.figure(picture, caption, dpi=dpi)
+    close(picture)
+
+
+def lines(ax: Any, xs: list[float], ys: list[float], method: str) -> None:
+    """A method's line in its colour and with its marker."""
+    how = METHODS[method]
+    ax.plot(xs, ys, color=how["color"], marker=how["marker"], markersize=5, linewidth=1.2, label=method)
+
+
+def verdict(page: Report, claim: str, holds: bool, evidence: str) -> None:
+    """A claim of the paper, and what our results say to it."""
+    page.text(
+        f"{'Holds' if holds else 'Does not hold here'}: {claim} ({evidence})", "" if holds else "warning"
+    )

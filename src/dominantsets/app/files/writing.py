@@ -1,0 +1,91 @@
+"""Results to files, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dominantsets._checks import missing_extra
+from dominantsets.app.files._common import FileError
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends well, and goes when not."""
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{path}: this is a directory, not a file to write.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent or ".")
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        mask = os.umask(0)
+        os.umask(mask)
+        draft.chmod(0o666 & ~mask)  # a temporary file is private; the result need not be
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def check_writable(path: str | Path, endings: tuple[str, ...], inputs: tuple[str, ...] = ()) -> None:
+    """Refuse an output before any work: its folder, its ending, or that it is one of the inputs."""
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        raise FileError(f"{path}: the ending must be {' or '.join(endings)}.")
+    if path.is_dir():
+        raise FileError(f"{path}: this is a directory, not a file to write.")
+    if not path.parent.is_dir():
+        raise FileError(f"{path}: cannot be written (there is no folder {path.parent}).")
+    if any(Path(other).exists() and path.exists() and path.samefile(other) for other in inputs):
+        raise FileError(f"{path}: is the input; write to another file.")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def write_labels(path: str, ids: list[str] | None, labels: Any, memberships: Any, exemplars: Any) -> None:
+    """Labels with membership and exemplar flags as CSV ("-": to standard output), TSV or Parquet."""
+    import csv
+
+    names = ids if ids is not None else list(range(len(labels)))
+    flags = np.zeros(len(labels), dtype=np.int64)
+    flags[exemplars] = 1
+    if path != "-" and Path(path).suffix.lower() == ".parquet":
+        try:
+            import pandas as pd
+            import pyarrow  # noqa: F401 (pandas needs it, and would say so less clearly)
+        except ModuleNotFoundError as error:
+            raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
+        frame = pd.DataFrame(
+            {"object": names, "label": labels, "membership": memberships, "exemplar": flags.astype(bool)}
+        )
+        with replacing(path) as draft:
+            frame.to_parquet(draft, index=False)
+        return
+
+    def fill(stream: Any) -> None:
+        delimiter = "\t" if Path(path).suffix.lower() in (".tsv", ".tab") else ","
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(["object", "label", "membership", "exemplar"])
+        for name, label, weight, flag in zip(names, labels, memberships, flags, strict=True):
+            writer.writerow([name, int(label), f"{weight:.9g}", int(flag)])
+
+    if path == "-":
+        fill(sys.stdout)
+        return
+    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        fill(stream)

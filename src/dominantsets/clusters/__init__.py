@@ -1,0 +1,1 @@
+"""Many dominant sets of one similarity, and which of them count."""

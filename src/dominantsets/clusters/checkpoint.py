@@ -1,0 +1,167 @@
+"""Clusters kept in a file while a long run goes on, so that a new run can take them up.
+
+The file is an .npz of plain arrays (never unpickled), written beside and renamed after every cluster or pass.
+It carries a signature of the data and of the parameters: one that belongs to others is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.similarity import Sharded, Similarity
+from dominantsets.solvers import DominantSet, Status
+
+# what a similarity keeps but computes by itself, in an order that threads may change, or only on demand
+_DERIVED = {"degrees_error", "self_similarity", "_search", "plain", "longest"}
+_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius")
+
+
+class Saved(NamedTuple):
+    """What a file holds."""
+
+    clusters: list[DominantSet]
+    n_passes: int
+    random_state: tuple[Any, ...] | None
+    end: str | None
+
+
+def signature(similarity: Similarity, parameters: dict[str, Any]) -> dict[str, str]:
+    """What a run depends on: the data themselves, and the parameters."""
+    shown = {name: _plain(value) for name, value in parameters.items()}
+    return {"data": f"{type(similarity).__name__} {similarity.n} {_digest(similarity)}", **shown}
+
+
+def _digest(similarity: Similarity) -> str:
+    """A hash of everything that a similarity keeps: arrays, numbers, the names of functions."""
+    if isinstance(similarity, Sharded):
+        return similarity.fingerprint()
+    digest = hashlib.blake2b(digest_size=16)
+    pending: list[tuple[str, Any]] = [("", similarity)]
+    seen: set[int] = set()
+    while pending:
+        name, value = pending.pop()
+        if id(value) in seen or name in _DERIVED:
+            continue
+        digest.update(name.encode())
+        if sp.issparse(value):
+            pending += [("data", value.data), ("indices", value.indices), ("indptr", value.indptr)]
+        elif isinstance(value, np.ndarray):
+            for part in row_blocks(len(value), max(1, value.nbytes // max(1, len(value)))):
+                digest.update(np.ascontiguousarray(value[part]).tobytes())
+        elif isinstance(value, (str, int, float, bool)) or value is None or callable(value):
+            digest.update(_plain(value).encode())
+        elif hasattr(value, "__dict__") and type(value).__module__.startswith("dominantsets"):
+            seen.add(id(value))
+            pending += sorted(vars(value).items())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, (Similarity, np.random.RandomState)):
+        return type(value).__name__
+    return f"{value:.17g}" if isinstance(value, float) else str(value)
+
+
+class Checkpoint:
+    """A file of clusters that belong to one signature."""
+
+    def __init__(self, path: str | Path, signature: dict[str, str]) -> None:
+        self._path = Path(path)
+        self._signature = signature
+        if self._path.is_dir() or not self._path.parent.is_dir():
+            raise ValueError(
+                f"checkpoint={str(path)!r} cannot be written: it is a folder, or its folder is missing."
+            )
+
+    def load(self) -> Saved | None:
+        """What an earlier run left, None where there is no file."""
+        if not self._path.exists():
+            return None
+        try:
+            with np.load(self._path, allow_pickle=False) as arrays:
+                content = {name: arrays[name] for name in arrays.files}
+            about = json.loads(bytes(content["about"]).decode("utf-8"))
+            before = about["signature"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"checkpoint={str(self._path)!r} is not a checkpoint, or it is damaged; delete it or name "
+                "another file."
+            ) from error
+        other = [name for name in self._signature if before.get(name) != self._signature[name]]
+        if other:
+            what = "other data" if "data" in other else f"other parameters ({', '.join(other)})"
+            raise ValueError(
+                f"checkpoint={str(self._path)!r} belongs to {what}; delete it or name another file."
+            )
+        return _read(content, about)
+
+    def save(
+        self,
+        clusters: list[DominantSet],
+        n_passes: int,
+        random_state: np.random.RandomState | None,
+        end: str | None,
+    ) -> None:
+        """Write all clusters found so far, whole or not at all."""
+        about: dict[str, Any] = {
+            "signature": self._signature,
+            "n_passes": n_passes,
+            "end": end,
+            "clusters": [],
+        }
+        arrays: dict[str, Any] = {}
+        for k, cluster in enumerate(clusters):
+            row: dict[str, Any] = {name: getattr(cluster, name) for name in _NUMBERS}
+            row |= {"strict": cluster.strict, "status": cluster.status.value}
+            row["margin"] = None if np.isinf(cluster.margin) else cluster.margin
+            about["clusters"].append(row)
+            arrays[f"members_{k}"], arrays[f"weights_{k}"] = cluster.members, cluster.weights
+            if cluster.center is not None:
+                arrays[f"center_{k}"] = cluster.center
+        if random_state is not None:
+            name, keys, *rest = random_state.get_state(legacy=True)
+            about["random"] = [str(name), *(float(part) for part in rest)]
+            arrays["random_keys"] = np.asarray(keys)
+        arrays["about"] = np.frombuffer(json.dumps(about).encode("utf-8"), dtype=np.uint8)
+        handle, draft = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                np.savez(stream, **arrays)
+            Path(draft).replace(self._path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+
+
+def _read(content: dict[str, Any], about: dict[str, Any]) -> Saved:
+    clusters = []
+    for k, row in enumerate(about["clusters"]):
+        status, margin = Status(row.pop("status")), row.pop("margin")
+        clusters.append(
+            DominantSet(
+                members=content[f"members_{k}"],
+                weights=content[f"weights_{k}"],
+                margin=np.inf if margin is None else margin,
+                status=status,
+                center=content.get(f"center_{k}"),
+                **row,
+            )
+        )
+    random_state = None
+    if "random" in about:
+        name, position, has_gauss, cached = about["random"]
+        random_state = (name, content["random_keys"], int(position), int(has_gauss), cached)
+    return Saved(clusters, int(about["n_passes"]), random_state, about["end"])

@@ -1,0 +1,303 @@
+"""Clusters one after another: solve, take the support, remove it, go on."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dominantsets._checks import check_int, check_real
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.significance import Judgement, judge
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers import Callback, DominantSet, Monitor, Status, solve_from, solve_problem
+from dominantsets.solvers.api import check_options, choose, make_problem
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.problem import Outcome, Point
+from dominantsets.solvers.starts import check_start
+
+_log = logging.getLogger(__name__)
+
+# Degrees are kept by subtraction; below this share of the largest they are only rounding.
+RESIDUE = 1e-9
+# How far above the mean similarity, on the way to an object's similarity to its own copy, the payoff
+# inside a cluster must lie where the number of clusters is not given (docs/decisions.md).
+COHERENT = 0.1
+PATIENCE = 4  # sets in a row that do not stand alone, after which no more are looked for then
+
+
+class End(enum.Enum):
+    """Why peeling ended."""
+
+    N_CLUSTERS = "n_clusters"  # as many clusters as asked for
+    ALL_ASSIGNED = "all_assigned"  # no object is left
+    NO_SIMILARITY = "no_similarity"  # no positive similarity is left among the remaining objects
+    MIN_CLUSTER_SIZE = "min_cluster_size"  # the next cluster would be smaller than asked for
+    NOT_COHERENT = "not_coherent"  # the next cluster is hardly more alike than all the data
+    TIME_LIMIT = "time_limit"  # the budget of time is used up
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    STOPPED = "stopped"  # the callback returned True
+
+
+HALTS = {
+    Status.TIME_LIMIT: End.TIME_LIMIT,
+    Status.INTERRUPTED: End.INTERRUPTED,
+    Status.STOPPED: End.STOPPED,
+}
+
+
+class Extraction:
+    """Clusters that are taken out of one similarity: what :class:`Peeling` and multi-start share."""
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        n_clusters: int | None,
+        *,
+        shift: float,
+        algorithm: str,
+        start: Any,
+        tol: float,
+        max_iter: int,
+        cutoff: float,
+        min_cluster_size: int,
+        monitor: Monitor,
+        degrees: Floats | None = None,
+        trace: bool = False,
+        judged: bool = False,
+        warm: Sequence[DominantSet] = (),
+    ) -> None:
+        self.end: End | None = None
+        self.judgements: list[Judgement] = []
+        self._judged = judged or n_clusters is None
+        self._warm = warm  # where the clusters are expected, from a rough run
+        self._refused = 0
+        self.n_clusters = 0
+        self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
+        self._wanted = n_clusters
+        self._problem = make_problem(similarity, shift, degrees, cutoff)
+        self._start = start
+        self._cutoff = cutoff
+        self._min_size = min_cluster_size
+        self._monitor = monitor
+        self._options: dict[str, Any] = {
+            "algorithm": algorithm,
+            "tol": tol,
+            "max_iter": max_iter,
+            "trace": trace,
+        }
+        everything = self._problem.degrees
+        self._largest_degree = float(everything.max())
+        pairs = similarity.n * (similarity.n - 1)
+        mean = float(everything.sum()) / pairs if pairs else 0.0
+        peak = mean if similarity.self_similarity is None else similarity.self_similarity
+        self.coherence = mean + COHERENT * (peak - mean)
+
+    def _label(self, found: DominantSet) -> None:
+        """Give a cluster its number; an object that an earlier one has stays there."""
+        if self._judged:
+            self.judgements.append(judge(self._problem, found))
+            self._refused = 0 if self.judgements[-1].alone else self._refused + 1
+        self.labels[found.members[self.labels[found.members] < 0]] = self.n_clusters
+        self.n_clusters += 1
+        _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
+
+    def restore(self, clusters: list[DominantSet]) -> None:
+        """Take up clusters that an earlier run of the same problem found."""
+        for cluster in clusters:
+            self._label(cluster)
+            gone = cluster.members[self._problem.is_alive(cluster.members)]
+            self._problem.remove(gone)
+
+    def _nothing_left(self) -> End | None:
+        problem = self._problem
+        if problem.n_alive == 0:
+            return End.ALL_ASSIGNED
+        if self._wanted is None and self._refused >= PATIENCE:
+            return End.NOT_COHERENT
+        if self._monitor.out_of_time() and self.n_clusters:
+            return End.TIME_LIMIT
+        if problem.n == 1:  # a single object is a cluster of one, although it has no similarity
+            return None
+        if problem.n_alive == 1:
+            return End.NO_SIMILARITY
+        components = problem.similarity.components
+        if components is not None and np.bincount(components[problem.alive]).max() == 1:
+            return End.NO_SIMILARITY
+        if problem.shift > 0.0 and not problem.similarity.zero_means_unrelated:
+            return None
+        if float(problem.degrees[problem.vertex()]) <= RESIDUE * self._largest_degree:
+            problem.recompute_degrees()
+            if float(problem.degrees[problem.vertex()]) <= problem.similarity.rounding * problem.n_alive:
+                return End.NO_SIMILARITY
+        return None
+
+    def _unwanted(self, found: DominantSet, before: int | None = None) -> End | None:
+        """Why a cluster is not to be had, if it is not; ``before`` clusters have been found."""
+        before = self.n_clusters if before is None else before
+        if len(found) < self._min_size:
+            return End.MIN_CLUSTER_SIZE
+        if self._wanted is not None or self._problem.n == 1:
+            return None
+        if before and len(found) == 1:
+            return End.NOT_COHERENT
+        # the mean of all pairs says nothing where objects of different components are no pairs
+        if before and found.threshold <= self.coherence and self._problem.similarity.components is None:
+            return End.NOT_COHERENT
+        return None
+
+    def _cut(self, found: DominantSet) -> DominantSet:
+        """Leave out weights up to the cutoff; the certificate is that of what is left."""
+        keep = found.weights > self._cutoff
+        if keep.all():
+            return found
+        if not keep.any():
+            keep[np.argmax(found.weights)] = True
+        x = Point(found.members[keep], found.weights[keep])
+        outcome = Outcome(x, found.n_iter, found.status, found.trace)
+        return certify(self._problem, outcome, tol=self._options["tol"], algorithm=found.algorithm)
+
+
+class Peeling(Extraction, Iterator[DominantSet]):
+    """Clusters of one similarity, found one by one as they are asked for.
+
+    Attributes
+    ----------
+    end : End or None
+        Why there are no more clusters; None while there may be.
+    n_clusters : int
+        Clusters found so far.
+    labels : ndarray of int
+        The number of each object's cluster, in the order found; -1 for objects not in a cluster.
+    coherence : float
+        What a cluster's ``threshold`` must exceed where ``n_clusters`` is not given.
+    """
+
+    def __next__(self) -> DominantSet:
+        if self.end is None:
+            self.end = self._nothing_left()
+        if self.end is not None:
+            raise StopIteration
+        problem, monitor = self._problem, self._monitor
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        start = self._start
+        if self.n_clusters and not isinstance(start, str):  # an object or weights hold for the first one
+            start = "barycenter" if self._options["algorithm"] == "replicator" else "vertex"
+        warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
+        if warm is not None and problem.is_alive(warm.members).all():
+            found = solve_from(problem, Point(warm.members, warm.weights), monitor=monitor, **self._options)
+        else:
+            found = solve_problem(problem, start=start, monitor=monitor, **self._options)
+        found = self._cut(found)
+        self.end = HALTS.get(found.status) or self._unwanted(found)
+        if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):
+            raise StopIteration
+        self._label(found)
+        if self.end is None and self.n_clusters == self._wanted:
+            self.end = End.N_CLUSTERS
+        elif self.end is None:
+            problem.remove(found.members)
+        return found
+
+
+def peel(
+    S: Any,
+    n_clusters: int | None = None,
+    *,
+    shift: float = 0.0,
+    algorithm: str = "auto",
+    start: Any = "vertex",
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
+    cutoff: float = 2e-12,
+    min_cluster_size: int = 1,
+    trace: bool = False,
+    callback: Callback | None = None,
+) -> Peeling:
+    r"""Find dominant sets one after another, each among the objects that the earlier ones left.
+
+    Every cluster is a local maximum of :math:`x^T (A - \alpha I) x` over the simplex of the objects
+    still there; its objects are the members i with :math:`x_i > \delta`, which are then removed. The
+    similarity is never copied.
+
+    Parameters
+    ----------
+    S : array, CSR matrix or Similarity
+        A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
+    n_clusters : int, optional
+        Largest number of clusters. Without it peeling goes on until nothing coherent is left: until
+        a cluster is a single object, or its ``threshold`` f is below m + (p - m) / 10, with m the mean
+        similarity of all pairs and p the similarity of an object to its copy (m itself for a graph).
+    shift : float, default=0.0
+        The resolution, as in :func:`solve`.
+    algorithm : str, default="auto"
+        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
+        The solver, as in :func:`solve`.
+    start : {"vertex", "barycenter"}, int or array, default="vertex"
+        As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
+        their vertex (replicator dynamics: at their barycenter).
+    tol : float, default=1e-10
+        Relative gap at which a cluster counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a cluster.
+    max_time : float, optional
+        Seconds for all clusters together.
+    cutoff : float, default=2e-12
+        The paper's :math:`\delta`: members have a weight above it.
+    min_cluster_size : int, default=1
+        Peeling ends before a cluster with fewer members.
+    trace : bool, default=False
+        Whether to record every iteration.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
+
+    Returns
+    -------
+    Peeling
+        An iterator of :class:`DominantSet`. Its ``end`` says why it ended, ``labels`` holds the
+        number of each object's cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import peel
+    >>> A = np.zeros((5, 5))
+    >>> A[0, 1] = A[1, 0] = 1.0
+    >>> A[2, 3] = A[3, 2] = 3.0
+    >>> clusters = peel(A, n_clusters=5)
+    >>> [c.members.tolist() for c in clusters], clusters.end.value
+    ([[2, 3], [0, 1]], 'no_similarity')
+    >>> clusters.labels
+    array([ 1,  1,  0,  0, -1])
+    """
+    check_options(algorithm, shift, tol, max_iter, max_time)
+    similarity = as_similarity(S)
+    check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
+    algorithm = choose(algorithm, similarity, float(shift), start)
+    check_start(start, algorithm, similarity.n)
+    return Peeling(
+        similarity,
+        n_clusters,
+        shift=float(shift),
+        algorithm=algorithm,
+        start=start,
+        tol=float(tol),
+        max_iter=int(max_iter),
+        cutoff=float(cutoff),
+        min_cluster_size=int(min_cluster_size),
+        monitor=Monitor(max_time, callback),
+        trace=trace,
+    )
+
+
+def check_peeling(n: int, n_clusters: Any, cutoff: Any, min_cluster_size: Any) -> None:
+    """Refuse what peeling cannot use, before any long work."""
+    if n_clusters is not None and check_int("n_clusters", n_clusters, at_least=1) > n:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n} objects there are.")
+    if not 0.0 <= check_real("cutoff", cutoff) < 1.0:
+        raise ValueError(f"cutoff must be at least 0 and below 1, got {cutoff!r}.")
+    check_int("min_cluster_size", min_cluster_size, at_least=1)

@@ -1,0 +1,115 @@
+r"""Whether a set that was peeled off stands alone in all of the data.
+
+Peeling looks at what is left. A set found late may be a shell around a cluster that is gone, or a piece of
+noise; two numbers tell, and both look at *all* objects, the removed ones too.
+
+**Joiners.** Objects that were removed earlier and have a payoff above the set's threshold f: they would gain
+by joining. A cluster of the data has few of them; a leftover is outnumbered by them.
+
+**Sharpness.** With J the Jacobian of :math:`w \mapsto U^T x(w)` over the set and its joiners
+(docs/theory-dual.md), :math:`1 - \lambda_{\max}(J)`: how strongly the maximum bends, as a share of
+:math:`\kappa`. In a region of constant density a ball can be moved without loss, so J is the identity in the
+limit and the sharpness 0; a cluster with nothing around it has a sharpness near 1. For any similarity it is
+:math:`1 - \lambda_{\max}(H S H) / \kappa` with S the similarities of the set (an object's own on the
+diagonal), H the centring matrix and :math:`\kappa` the similarity of an object to its copy plus the shift.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.similarity import LowRank, Similarity
+from dominantsets.similarity.sharded import ShardedLowRank
+from dominantsets.solvers import DominantSet, Problem
+from dominantsets.solvers.problem import Point
+
+OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
+# Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
+# differs from the identity by about 1 / root m (benchmarks/resolution.py counts what noise passes)
+SHARP, SHARP_OF_FEW = 0.2, 3.0
+SHARP_ENOUGH = 0.7
+SOME = 400  # objects of a set from which its sharpness is found, where it takes a matrix of them
+MANY = 20_000  # and where it takes their features only
+
+
+class Judgement(NamedTuple):
+    """What all of the data say about a set: its size, its joiners, and its sharpness (nan for a graph)."""
+
+    size: int
+    joiners: int
+    sharpness: float
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of the data's own sets, not the shell of another."""
+        return self.joiners <= OUTNUMBERED * self.size
+
+    @property
+    def alone(self) -> bool:
+        """Whether it stands alone: its own, and sharp."""
+        least = max(SHARP, min(0.9, SHARP_OF_FEW / np.sqrt(self.size)))
+        return self.size > 1 and self.own and not self.sharpness < least
+
+    @property
+    def weight(self) -> float:
+        """Its share in the score of a resolution: size times sharpness, nothing for a shell.
+
+        A sharpness above 0.7 counts as 0.7: a ball with nothing around it gets ever sharper as it grows.
+        """
+        return self.size * min(self.sharpness, SHARP_ENOUGH) if self.own else 0.0
+
+
+def judge(problem: Problem, found: DominantSet) -> Judgement:
+    """Hold a set against all objects, those removed from the problem too; one product with the similarity."""
+    slack = 1e-9 * max(abs(found.threshold), abs(problem.shift))
+    joiners = problem.joiners(Point(found.members, found.weights), found.threshold + slack)
+    together = np.concatenate([found.members, joiners])
+    return Judgement(len(found), joiners.size, sharpness(problem.similarity, problem.shift, together))
+
+
+def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
+    """1 minus the largest eigenvalue of J over some objects, 1 for a single one.
+
+    nan where objects have no similarity to their copies, or where that and the shift are not above 0.
+    """
+    if similarity.self_similarity is None or objects.size == 0:
+        return float("nan")
+    on_device = similarity.on_device and similarity.offset is not None
+    wide = isinstance(similarity, LowRank) and not similarity.rows.sparse
+    wide = (wide or on_device or isinstance(similarity, ShardedLowRank)) and similarity.n_features <= SOME
+    few = _evenly(objects, MANY if wide else SOME)
+    kappa = similarity.self_similarities(few) + shift
+    if few.size < 2:
+        return 1.0
+    if float(kappa.min()) <= 0.0:
+        return float("nan")
+    scale = objects.size / few.size / kappa
+    if wide:
+        J = _scatter(similarity, few, scale)
+    else:
+        J = similarity.block(few, few)
+        J[np.diag_indices_from(J)] = kappa - shift
+        J -= scale @ J / scale.sum()
+        J -= (J @ scale / scale.sum())[:, None]
+        J *= np.sqrt(np.multiply.outer(scale, scale))
+    return 1.0 - float(np.linalg.eigvalsh(J)[-1])
+
+
+def _scatter(similarity: Any, objects: Ints, scale: Floats) -> Floats:
+    """Second moments of rows about their mean, each with its scale: or the smaller matrix of the same top."""
+    if similarity.on_device:
+        return similarity.scatter(objects, scale)  # type: ignore[no-any-return]
+    rows = np.sqrt(similarity.factor) * similarity.rows_of(objects)
+    rows -= scale @ rows / scale.sum()
+    rows *= np.sqrt(scale)[:, None]
+    out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+    return out
+
+
+def _evenly(objects: Ints, count: int) -> Ints:
+    if objects.size <= count:
+        return objects
+    return objects[np.linspace(0, objects.size - 1, count).astype(np.int64)]

@@ -1,0 +1,553 @@
+r"""Compiled work over dense rows: sums, products, and the passes of the dual.
+
+x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, with :math:`s_i = u_i \cdot w + b_i`. For any set
+C of objects, :math:`g(C) = (\sum_C s_i / \kappa_i - 1) / \sum_C 1 / \kappa_i` is at most tau, and for the
+support it is tau: so the support of the last pass gives a good lower bound at once, one sweep leaves little
+more than the new support, and sweeps over parts of the objects can be made side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets.compiled.jit import compiled, reassociated
+
+SAFE, NEWTON = 7, 8  # the values of Step
+EPS = float(np.finfo(np.float64).eps)
+STRETCH = 8.0  # how many times its length a step may be taken where it does not close in
+BATCH = 32  # candidates after which the running bound of a sweep is renewed
+PIECE = 128  # rows of one product when moments are summed: they stay in the cache, and BLAS on one thread
+
+
+@compiled
+def add_rows(
+    A: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """out += sum of weights[k] A[rows[k]], four rows a sweep, in float64 whatever A is."""
+    k = 0
+    while k + 4 <= rows.size:
+        a, b, c, d = A[rows[k]], A[rows[k + 1]], A[rows[k + 2]], A[rows[k + 3]]
+        u, v, w, z = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for i in range(out.size):
+            out[i] += u * a[i] + v * b[i] + w * c[i] + z * d[i]
+        k += 4
+    while k < rows.size:
+        a, u = A[rows[k]], weights[k]
+        for i in range(out.size):
+            out[i] += u * a[i]
+        k += 1
+
+
+@compiled
+def add_all_rows(A: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out += sum of weights[k] A[k], in float64 whatever A is; rows of weight 0 are skipped."""
+    for k in range(weights.size):
+        row, weight = A[k], weights[k]
+        if weight != 0.0:
+            for i in range(out.size):
+                out[i] += weight * row[i]
+
+
+@reassociated
+def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
+    i = 0
+    while i + 4 <= out.size:  # four rows a sweep
+        a, b, c, e = X[i], X[i + 1], X[i + 2], X[i + 3]
+        s, t, u, v = 0.0, 0.0, 0.0, 0.0
+        for f in range(w.size):
+            s += np.float64(a[f]) * w[f]
+            t += np.float64(b[f]) * w[f]
+            u += np.float64(c[f]) * w[f]
+            v += np.float64(e[f]) * w[f]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s, t, u, v
+        i += 4
+    while i < out.size:
+        row, s = X[i], 0.0
+        for f in range(w.size):
+            s += np.float64(row[f]) * w[f]
+        out[i] = s
+        i += 1
+
+
+@reassociated
+def city_block(P: NDArray[np.float64], Q: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Sums of absolute differences of all rows of P and Q."""
+    for i in range(P.shape[0]):
+        p = P[i]
+        for j in range(Q.shape[0]):
+            q, total = Q[j], 0.0
+            for f in range(p.size):
+                total += abs(p[f] - q[f])
+            out[i, j] = total
+
+
+@compiled
+def squares(
+    products: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64], factor: float
+) -> None:
+    """From inner products and squared lengths to factor times squared distances, in place."""
+    for i in range(p.size):
+        row, own = products[i], p[i]
+        for j in range(q.size):
+            row[j] = factor * max(0.0, own + q[j] - 2.0 * row[j])
+
+
+class Affine(NamedTuple):
+    """What stands between a product with a feature row and s; arrays of length 0 stand for nothing.
+
+    s = factor (product - constant) scale + times bias + added.
+    """
+
+    factor: float
+    constant: float
+    scale: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    times: float = 1.0
+    added: float = 0.0
+
+
+@compiled
+def _at(values: NDArray[np.float64], i: int) -> Any:
+    """One number for each object, or a single one that all of them share."""
+    return values[i] if values.size > 1 else values[0]
+
+
+@compiled
+def transform(s: NDArray[np.float64], form: Affine, alive: NDArray[np.bool_], start: int, stop: int) -> None:
+    """From products to s, in place; -inf for objects that are gone, where ``alive`` is not empty."""
+    values = s[start:stop]
+    for k in range(values.size):
+        values[k] = form.factor * (values[k] - form.constant)
+    if form.scale.size:
+        scale = form.scale[start:stop]
+        for k in range(values.size):
+            values[k] *= scale[k]
+    if form.bias.size:
+        bias = form.bias[start:stop]
+        for k in range(values.size):
+            values[k] += form.times * bias[k]
+    if form.added != 0.0:
+        for k in range(values.size):
+            values[k] += form.added
+    if alive.size:
+        here = alive[start:stop]
+        for k in range(values.size):
+            values[k] = values[k] if here[k] else -np.inf
+
+
+@compiled
+def subtract_at(
+    out: NDArray[np.float64], places: NDArray[np.int64], values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """out[i] -= values[i] weights[k] for i = places[k]."""
+    for k in range(places.size):
+        out[places[k]] -= _at(values, places[k]) * weights[k]
+
+
+@compiled
+def level(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], members: NDArray[np.int64], unit: float = 1.0
+) -> float:
+    """The bound g(C) of the tau at which weights sum to ``unit``; -inf for nobody, or where one is gone."""
+    total, mass = -unit, 0.0
+    for k in range(members.size):
+        share = _at(inverse, members[k])
+        total += s[members[k]] * share
+        mass += share
+    return total / mass if mass > 0.0 else -np.inf
+
+
+@compiled
+def sweep(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], low: float, start: int, stop: int,
+    keep: NDArray[np.int64], unit: float = 1.0,
+) -> int:  # fmt: skip
+    """Write the objects that may exceed tau into ``keep`` from ``start`` on, in order: how many."""
+    count, fresh = 0, 0
+    total, mass = -unit, 0.0
+    for i in range(start, stop):
+        if s[i] > low:
+            keep[start + count] = i
+            count += 1
+            share = _at(inverse, i)
+            total += s[i] * share
+            mass += share
+            fresh += 1
+            if fresh == BATCH:
+                fresh = 0
+                low = max(low, total / mass)
+    return count
+
+
+@compiled
+def narrow(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], keep: NDArray[np.int64], count: int,
+    unit: float = 1.0,
+) -> tuple[float, int]:  # fmt: skip
+    """tau and the number of candidates that exceed it; those are left in ``keep``, in order."""
+    tau = level(s, inverse, keep[:count], unit)
+    while True:
+        left, total, mass = 0, -unit, 0.0
+        for k in range(count):
+            i = keep[k]
+            if s[i] > tau:
+                keep[left] = i
+                left += 1
+                share = _at(inverse, i)
+                total += s[i] * share
+                mass += share
+        if left == count or left == 0:
+            return tau, count
+        count, tau = left, total / mass
+
+
+@compiled
+def histogram(
+    s: NDArray[np.float64], inverse: NDArray[np.float64], edges: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """For each bin from edges[k] to edges[k + 1], the last one open: three sums.
+
+    Of 1 (the objects), of 1 / kappa and of (s - edges[0]) / kappa.
+    """
+    out = np.zeros((3, edges.size))
+    for i in range(s.size):
+        if s[i] > edges[0]:
+            k, beyond = 0, edges.size
+            while beyond - k > 1:
+                middle = (k + beyond) // 2
+                if edges[middle] < s[i]:
+                    k = middle
+                else:
+                    beyond = middle
+            share = _at(inverse, i)
+            out[0, k] += 1.0
+            out[1, k] += share
+            out[2, k] += (s[i] - edges[0]) * share
+    return out
+
+
+@compiled
+def locate(
+    s: NDArray[np.float64], form: Affine, inverse: NDArray[np.float64], alive: NDArray[np.bool_],
+    guess: NDArray[np.int64], keep: NDArray[np.int64],
+) -> tuple[float, int]:  # fmt: skip
+    """From products to tau in one call, and how many objects of ``keep`` exceed it."""
+    transform(s, form, alive, 0, s.size)
+    count = sweep(s, inverse, level(s, inverse, guess), 0, s.size, keep)
+    return narrow(s, inverse, keep, count)
+
+
+@compiled
+def weigh(
+    s: NDArray[np.float64], tau: float, form: Affine, inverse: NDArray[np.float64],
+    members: NDArray[np.int64], weights: NDArray[np.float64], scaled: NDArray[np.float64],
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Weights before they are made to sum to 1, those times the rows' scales, and four sums.
+
+    The sums of the weights, of kappa (one over ``inverse``) times their squares, of bias times them, and of
+    the scaled ones.
+    """
+    total, square, lean, reach = 0.0, 0.0, 0.0, 0.0
+    for k in range(members.size):
+        i = members[k]
+        weight = (s[i] - tau) * _at(inverse, i)
+        weights[k] = weight
+        total += weight
+        square += (s[i] - tau) * weight
+        if form.bias.size:
+            lean += form.times * form.bias[i] * weight
+        if form.scale.size:
+            weight *= form.scale[i]
+        scaled[k] = weight
+        reach += weight
+    return total, square, lean, reach
+
+
+@reassociated
+def small_pass(
+    X: Any, w: NDArray[np.float64], form: Affine, center: NDArray[np.float64],
+    inverse: NDArray[np.float64], alive: NDArray[np.bool_], guess: NDArray[np.int64],
+    keep: NDArray[np.int64],
+) -> tuple[float, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], float]:  # fmt: skip
+    """A whole pass in one call: tau, members, weights, U'x, and f without the similarity's offset.
+
+    For data so small that calls and threads would cost more than the work.
+    """
+    d = w.size
+    constant = 0.0
+    for f in range(d):
+        constant += center[f] * w[f]
+    form = Affine(form.factor, constant, form.scale, form.bias, form.times, 0.0)
+    s = np.empty(X.shape[0])
+    dot_rows(X, w, s)
+    tau, count = locate(s, form, inverse, alive, guess, keep)
+    members = keep[:count].copy()
+    weights, scaled = np.empty(count), np.empty(count)
+    total, square, lean, reach = weigh(s, tau, form, inverse, members, weights, scaled)
+    image = np.empty(d)
+    for f in range(d):
+        image[f] = -reach * center[f]
+    add_rows(X, members, scaled, image)
+    length = 0.0
+    for f in range(d):
+        image[f] *= form.factor / total
+        length += image[f] * image[f]
+    for k in range(count):
+        weights[k] /= total
+    return tau, members, weights, image, length - square / total**2 + 2.0 * lean / total
+
+
+@reassociated
+def moments(
+    X: Any, members: NDArray[np.int64], form: Affine, center: NDArray[np.float64],
+    about: NDArray[np.float64], inverse: NDArray[np.float64],
+    first: NDArray[np.float64], second: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Add up (u - about) / kappa and (u - about)(u - about)' / kappa over the members, and 1 / kappa.
+
+    u = factor scale (X - center).
+    """
+    d = about.size
+    mass = 0.0
+    rows, product = np.empty((PIECE, d)), np.empty((d, d))
+    for begin in range(0, members.size, PIECE):
+        count = min(PIECE, members.size - begin)
+        for t in range(count):
+            i = members[begin + t]
+            factor = form.factor * form.scale[i] if form.scale.size else form.factor
+            share = _at(inverse, i)
+            root = np.sqrt(share)
+            row, source = rows[t], X[i]
+            for f in range(d):
+                row[f] = root * (factor * (np.float64(source[f]) - center[f]) - about[f])
+                first[f] += root * row[f]
+            mass += share
+        piece = rows[:count]
+        np.dot(piece.T, piece, product)
+        for f in range(d):
+            for g in range(d):
+                second[f, g] += product[f, g]
+    return mass
+
+
+@compiled
+def centred(mass: float, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+    """From moments about a point to those about the mean, in place."""
+    for f in range(first.size):
+        for g in range(first.size):
+            second[f, g] -= first[f] * first[g] / mass
+
+
+@compiled
+def _factor(J: NDArray[np.float64], raised: float, L: NDArray[np.float64]) -> bool:
+    """Cholesky factor of (1 + raised) I - J; False where there is none."""
+    d = J.shape[0]
+    for f in range(d):
+        for g in range(f + 1):
+            total = (1.0 + raised if f == g else 0.0) - J[f, g]
+            a, b = L[f, :g], L[g, :g]
+            for k in range(g):
+                total -= a[k] * b[k]
+            if g < f:
+                L[f, g] = total / L[g, g]
+            elif total > 0.0:
+                L[f, f] = np.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@compiled
+def definite(J: NDArray[np.float64], slack: float) -> bool:
+    """Whether (1 - slack) I - J has a Cholesky factor."""
+    return _factor(J, -slack, np.empty_like(J))
+
+
+@compiled
+def _forward(L: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+    """Solve L v = v in place; the squared length of the result."""
+    length = 0.0
+    for f in range(v.size):
+        total = v[f]
+        for g in range(f):
+            total -= L[f, g] * v[g]
+        v[f] = total / L[f, f]
+        length += v[f] * v[f]
+    return length
+
+
+@compiled
+def bent(J: NDArray[np.float64], g: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Solve |I - J| step = g within a ball: eigenvalues by their size, so that the step points uphill."""
+    values, vectors = np.linalg.eigh(J)
+    along = np.dot(vectors.T, g)
+    sizes = np.maximum(np.abs(1.0 - values), 1e-12)
+    raised = 0.0
+    for _ in range(100):
+        length = np.sqrt(np.sum((along / (sizes + raised)) ** 2))
+        if length <= radius:
+            break
+        raised = max(1.5 * raised, 1e-12, (length / radius - 1.0) * (raised + sizes.min()))
+    step: NDArray[np.float64] = np.dot(vectors, along / (sizes + raised))
+    return step
+
+
+@compiled
+def newton(J: NDArray[np.float64], g: NDArray[np.float64], radius: float) -> tuple[NDArray[np.float64], bool]:
+    """Solve (I - J) step = g within a ball: (step, whether I - J is positive definite).
+
+    Where the solution is longer than the radius, a multiple of I is added until it is not: Newton's method
+    on one over its length, which closes in from above.
+    """
+    d = g.size
+    L, step, turned = np.empty((d, d)), np.empty(d), np.empty(d)
+    raised = 0.0
+    for _ in range(50):
+        if not _factor(J, raised, L):
+            return bent(J, g, radius), False
+        step[:] = g
+        _forward(L, step)
+        length = 0.0
+        for f in range(d - 1, -1, -1):
+            total = step[f]
+            for k in range(f + 1, d):
+                total -= L[k, f] * step[k]
+            step[f] = total / L[f, f]
+            length += step[f] * step[f]
+        if length <= 1.02 * radius * radius:
+            shrink = min(1.0, radius / np.sqrt(length)) if length > 0.0 else 1.0
+            for f in range(d):
+                step[f] *= shrink
+            break
+        turned[:] = step
+        raised += length / _forward(L, turned) * (np.sqrt(length) / radius - 1.0)
+    return step, True
+
+
+@compiled
+def judge(
+    f: float, length: float, new_f: float, new_length: float, rounding: float, stride: float,
+    radius: float, stretch: float,
+) -> tuple[bool, float, float]:  # fmt: skip
+    """Whether a step is accepted, and the next radius and stretch.
+
+    A climb along a nearly flat ridge goes on in one direction: dare more each time, up to a limit that keeps
+    it in its basin; where Newton's method converges, its step is the right one.
+    """
+    if new_f > f + rounding or (new_f >= f - rounding and new_length < length):
+        if stride > 0.9 * radius:
+            radius = 4.0 * stride
+        return True, radius, 1.0 if new_length < 0.5 * length else min(STRETCH, 2.0 * stretch)
+    return False, 0.25 * stride, 1.0
+
+
+@compiled
+def small_climb(
+    X: Any, form: Affine, center: NDArray[np.float64], inverse: NDArray[np.float64],
+    alive: NDArray[np.bool_], offset: float, shift: float, reach: float, tol: float, budget: int,
+    radius: float, stretch: float, stale: int, point: tuple[Any, ...], keep: NDArray[np.int64],
+    rows: NDArray[np.float64],
+) -> tuple[int, int, float, float, int, tuple[Any, ...]]:  # fmt: skip
+    """Steps from a point, all in one call: passes, steps, radius, stretch, stale, point.
+
+    A point is (w, tau, members, weights, U'x, f). Ends where the gap is within tolerance or at rounding,
+    nothing moves, the budget of passes is used up, or a support has fewer members than features. f, bound of
+    the gap, support before each step and its kind are written to ``rows``.
+    """
+    d = center.size
+    w, tau, members, weights, image, f = point
+    done, passes = 0, 0
+    while passes < budget and done < len(rows) and stale < 3:
+        g = image - w
+        length = np.sqrt(np.sum(g * g))
+        bound = 2.0 * reach * length
+        unit = max(abs(f), abs(shift), reach * np.sqrt(np.sum(w * w)))
+        if bound <= tol * max(f, f + shift) or bound <= 4.0 * EPS * unit or members.size < d:
+            break
+        first, second = np.zeros(d), np.zeros((d, d))
+        mass = moments(X, members, form, center, w, inverse, first, second)
+        centred(mass, first, second)
+        step, _ = newton(second, g, max(radius, length))
+        step *= stretch
+        stride = np.sqrt(np.sum(step * step))
+        rows[done, 0], rows[done, 1], rows[done, 2], rows[done, 3] = f, bound, members.size, NEWTON
+        old_f, rounding = f, 4.0 * EPS * unit
+        v = w + step
+        new_tau, new_members, new_weights, new_image, new_f = small_pass(
+            X, v, form, center, inverse, alive, members, keep
+        )
+        new_f += offset
+        new_length = np.sqrt(np.sum((new_image - v) ** 2))
+        accepted, radius, stretch = judge(f, length, new_f, new_length, rounding, stride, radius, stretch)
+        passes += 1
+        if not accepted:
+            rows[done, 3] = SAFE
+            v = image
+            new_tau, new_members, new_weights, new_image, new_f = small_pass(
+                X, v, form, center, inverse, alive, members, keep
+            )
+            new_f += offset
+            new_length = np.sqrt(np.sum((new_image - v) ** 2))
+            passes += 1
+        w, tau, members, weights, image, f = v, new_tau, new_members, new_weights, new_image, new_f
+        stale = 0 if f > old_f + rounding or new_length < length else stale + 1
+        done += 1
+    return passes, done, radius, stretch, stale, (w, tau, members, weights, image, f)
+
+
+@reassociated
+def place(
+    X: Any,
+    V: NDArray[np.float64],
+    constants: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    outside: NDArray[np.bool_],
+    best: NDArray[np.int64],
+    fit: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """A round of refinement over some rows: the cluster that each fits best, and the new clusters' sums.
+
+    The fit of row i to cluster k is scale_i (x_i · V_k - V_kd) + slope_k bias_i + constant_k; arrays of
+    length 0 stand for nothing. A row of ``sums`` holds the sum of scale_i x_i, of scale_i, of the biases, and
+    the number of a cluster's objects.
+    """
+    d = X.shape[1]
+    for i in range(X.shape[0]):
+        if outside.size and outside[i]:
+            best[i], fit[i] = -1, -np.inf
+            continue
+        row, mine = X[i], labels[i]
+        s = scale[i] if scale.size else 1.0
+        b = bias[i] if bias.size else 0.0
+        top, here, at = -np.inf, -np.inf, mine
+        for k in range(V.shape[0]):
+            v, total = V[k], 0.0
+            for f in range(d):
+                total += np.float64(row[f]) * v[f]
+            value = s * (total - v[d]) + slopes[k] * b + constants[k]
+            if k == mine:
+                here = value
+            if value > top:
+                top, at = value, k
+        if top <= 0.0 or (mine >= 0 and top <= here * (1.0 + 1e-12)):
+            top, at = here, mine
+        best[i], fit[i] = at, top
+        if at >= 0:
+            total_row = sums[at]
+            for f in range(d):
+                total_row[f] += s * np.float64(row[f])
+            total_row[d] += s
+            total_row[d + 1] += b
+            total_row[d + 2] += 1.0

@@ -1,0 +1,177 @@
+"""Compiled functions that make spanning trees, and single linkage from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets.compiled.jit import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@compiled
+def _find(root: Ints, a: int) -> int:
+    """The root of a set of a union-find forest, halving the path to it."""
+    while root[a] != a:
+        root[a] = root[root[a]]
+        a = root[a]
+    return a
+
+
+@compiled
+def agglomerate(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
+    """Left and right nodes of the merges that forest edges make, shortest edge first."""
+    root = np.arange(n)
+    node = np.arange(n)  # the tree node of each set
+    left = np.empty(u.size, dtype=np.int64)
+    right = np.empty(u.size, dtype=np.int64)
+    for k in range(u.size):
+        a, b = _find(root, u[k]), _find(root, v[k])
+        left[k], right[k] = node[a], node[b]
+        root[a] = b
+        node[b] = n + k
+    return left, right
+
+
+@compiled
+def unite(owner: Ints, i: Ints, j: Ints) -> tuple[Flags, Ints]:
+    """Join the components of i and j, edge by edge: which edges joined two, and the new components."""
+    n = owner.size
+    root = np.arange(n)
+    kept = np.zeros(i.size, dtype=np.bool_)
+    for k in range(i.size):
+        a, b = _find(root, owner[i[k]]), _find(root, owner[j[k]])
+        if a != b:
+            root[a] = b
+            kept[k] = True
+    new = np.empty(n, dtype=np.int64)
+    for t in range(n):
+        new[t] = _find(root, owner[t])
+    return kept, new
+
+
+@compiled
+def prim_features(X: Floats) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of all pairs of rows in O(n² d) time and O(n) memory."""
+    n, d = X.shape
+    best = np.full(n, np.inf)
+    source = np.zeros(n, dtype=np.int64)
+    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    left = np.arange(1, n)
+    new = 0
+    for step in range(n - 1):
+        nearest, place = np.inf, 0
+        for t in range(n - 1 - step):
+            i = left[t]
+            total = 0.0
+            for f in range(d):
+                difference = X[i, f] - X[new, f]
+                total += difference * difference
+            if total < best[i]:
+                best[i], source[i] = total, new
+            if best[i] < nearest:
+                nearest, place = best[i], t
+        new = left[place]
+        left[place] = left[n - 2 - step]
+        u[step], v[step], w[step] = source[new], new, np.sqrt(nearest)
+    return u, v, w
+
+
+@compiled
+def prim_matrix(D: Any) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of a matrix of distances, read once."""
+    n = D.shape[0]
+    best = np.full(n, np.inf)
+    source = np.zeros(n, dtype=np.int64)
+    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    left = np.arange(1, n)
+    new = 0
+    for step in range(n - 1):
+        nearest, place = np.inf, 0
+        for t in range(n - 1 - step):
+            i = left[t]
+            if D[new, i] < best[i]:
+                best[i], source[i] = D[new, i], new
+            if best[i] < nearest:
+                nearest, place = best[i], t
+        new = left[place]
+        left[place] = left[n - 2 - step]
+        u[step], v[step], w[step] = source[new], new, nearest
+    return u, v, w
+
+
+@compiled
+def join_nearest(
+    X: Floats, points: Ints, first: Ints, last: Ints, low: Floats, high: Floats, owner: Ints,
+) -> tuple[Ints, Ints, Floats]:  # fmt: skip
+    """One round of Boruvka's algorithm over a k-d tree: each component's shortest edge to another.
+
+    ``owner`` holds the component (a leaf's number) of each point; nodes of the tree are numbered as a
+    heap, ``points[first:last]`` lie in the box from low to high. Subtrees within one component and
+    boxes farther than the best edge so far are passed over. Returns ends and squared lengths of the
+    best edges, indexed by component (-1: none).
+    """
+    n, d = X.shape
+    nodes = first.size
+    inside = np.empty(nodes, dtype=np.int64)  # the component of all points below, or -1
+    for node in range(nodes - 1, -1, -1):
+        if 2 * node + 1 >= nodes:
+            inside[node] = owner[points[first[node]]] if last[node] > first[node] else -1
+            for t in range(first[node], last[node]):
+                if owner[points[t]] != inside[node]:
+                    inside[node] = -1
+        else:
+            a, b = inside[2 * node + 1], inside[2 * node + 2]
+            inside[node] = a if a == b else -1
+    best = np.full(n, np.inf)
+    ends_i = np.full(n, -1, dtype=np.int64)
+    ends_j = np.full(n, -1, dtype=np.int64)
+    stack = np.empty(128, dtype=np.int64)
+    for t in range(n):
+        i = points[t]  # in the tree's order, so that neighbours follow each other
+        mine = owner[i]
+        size = 1
+        stack[0] = 0
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            if inside[node] == mine:
+                continue
+            gap = 0.0
+            for f in range(d):
+                away = max(low[node, f] - X[i, f], X[i, f] - high[node, f])
+                if away > 0.0:
+                    gap += away * away
+            if gap >= best[mine]:
+                continue
+            if 2 * node + 1 >= nodes:
+                for s in range(first[node], last[node]):
+                    j = points[s]
+                    if owner[j] == mine:
+                        continue
+                    total = 0.0
+                    for f in range(d):
+                        difference = X[i, f] - X[j, f]
+                        total += difference * difference
+                    if total < best[mine]:
+                        best[mine], ends_i[mine], ends_j[mine] = total, i, j
+                    if total < best[owner[j]]:
+                        best[owner[j]], ends_i[owner[j]], ends_j[owner[j]] = total, i, j
+                continue
+            # the nearer child is looked at first: it is pushed last
+            a, b = 2 * node + 1, 2 * node + 2
+            reach_a, reach_b = 0.0, 0.0
+            for f in range(d):
+                away = max(low[a, f] - X[i, f], X[i, f] - high[a, f])
+                reach_a += away * away if away > 0.0 else 0.0
+                away = max(low[b, f] - X[i, f], X[i, f] - high[b, f])
+                reach_b += away * away if away > 0.0 else 0.0
+            stack[size] = b if reach_a <= reach_b else a
+            stack[size + 1] = a if reach_a <= reach_b else b
+            size += 2
+    return ends_i, ends_j, best

@@ -1,0 +1,1 @@
+"""From cores to a label for each object, and for new ones."""

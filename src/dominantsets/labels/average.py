@@ -1,0 +1,66 @@
+"""Which cluster an object that is in none belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.similarity import Similarity
+from dominantsets.solvers import DominantSet
+
+ROUNDING = 1e-6  # how far members' payoffs may lie below f where the gap is small
+
+
+def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], labels: Ints) -> Ints:
+    r"""The paper's post-assignment of objects labelled -1.
+
+    Object j joins the cluster :math:`\arg\max_\ell |C_\ell|^{-1} \sum_{p \in C_\ell} a_{jp}`, ties to
+    the cluster found first. One gradient a cluster, no n × n matrix.
+    """
+    labels = labels.copy()
+    left = np.flatnonzero(labels < 0)
+    if left.size and len(clusters):
+        best = np.full(left.size, -np.inf)
+        for k, cluster in enumerate(clusters):
+            average = similarity.gradient(cluster.members, _equal(cluster))[left]
+            if similarity.components is not None:  # nothing leads from one component to another
+                home = similarity.components[cluster.members[0]]
+                average[similarity.components[left] != home] = -np.inf
+            better = average > best
+            best[better] = average[better]
+            labels[left[better]] = k
+    return labels
+
+
+def predict_by_payoff(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
+    r"""The first cluster found that a new object would gain by joining, or -1.
+
+    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`, up to rounding. By the KKT
+    conditions an object of the training data outside every cluster passes no test, and a member of a
+    cluster none of the clusters found before its own, so that training objects get their labels.
+    """
+    labels = np.full(new.shape[0], -1, dtype=np.int64)
+    for k, cluster in enumerate(clusters):
+        payoff = similarity.payoff(new, cluster.members, cluster.weights)
+        # Members themselves (with a shift of 0) have just the payoff f, give or take the gap; no
+        # outsider of the training data comes nearer than the margin.
+        unit = max(cluster.value, cluster.threshold, 0.0)
+        slack = min(0.5 * max(cluster.margin, 0.0), ROUNDING * unit)
+        labels[(labels < 0) & (payoff > cluster.threshold - slack)] = k
+    return labels
+
+
+def predict_by_average(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
+    """The cluster with the highest average similarity to a new object."""
+    if not len(clusters):
+        return np.full(new.shape[0], -1, dtype=np.int64)
+    averages = np.array([similarity.payoff(new, c.members, _equal(c)) for c in clusters])
+    best = averages.argmax(axis=0)
+    return np.where(np.isneginf(averages.max(axis=0)), -1, best)
+
+
+def _equal(cluster: DominantSet) -> Floats:
+    return np.full(len(cluster), 1.0 / len(cluster))

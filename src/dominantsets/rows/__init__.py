@@ -1,0 +1,1 @@
+"""Where feature rows are: in memory, in Dask chunks, or on a device."""

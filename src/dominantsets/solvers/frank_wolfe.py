@@ -1,0 +1,214 @@
+r"""The paper's four methods: Frank-Wolfe, pairwise, away-steps, and replicator dynamics.
+
+The first three are one update, :math:`x \leftarrow c x + p e_i - q e_j` with i the largest payoff and j
+the smallest of the support; only the rule that picks (c, p, q) differs, and one compiled loop serves
+them. This file drives that loop: it supplies columns, recomputes what has drifted, and decides when
+to stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dominantsets.compiled import loop as _kernels
+from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.result import Status, Step, Trace
+
+RULES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY}
+
+# r and f drift by rounding. They are recomputed every so many steps; where the gap is small enough for
+# the drift to matter, each time it has fallen to a tenth, and more often.
+REFRESH = 10_000
+REFRESH_NEAR = 500
+NEAR = 1e-10  # gap, relative to the size of the numbers, from which on drift matters
+PATIENCE = 3  # recomputations in a row without progress that mean a stall
+
+
+def ascend(
+    problem: Problem,
+    x: Point,
+    *,
+    rule: str,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> Outcome:
+    """Run one of the three rules from x."""
+    run = _Ascent(problem, x, RULES[rule], tol, trace)
+    try:
+        status = run.until(max_iter, monitor)
+    except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
+        status = Status.INTERRUPTED
+    return Outcome(Point.of(run.walk.y), run.n_iter, status, run.history())
+
+
+class _Ascent:
+    """The state of one run of the compiled loop."""
+
+    def __init__(self, problem: Problem, x: Point, rule: int, tol: float, trace: bool) -> None:
+        self.problem = problem
+        self.rule = rule
+        self.tol = tol
+        self.n_iter = 0
+        self.since_refresh = 0
+        self.refresh_after = REFRESH
+        self.floor = 0.0
+        self.stale = 0
+        self.best = (-np.inf, np.inf)
+        n = problem.n
+        blocks = -(-n // _kernels.BLOCK)
+        self.walk = _kernels.Walk(
+            y=x.dense(n),
+            fence=np.empty(n, dtype=np.float32),
+            r=np.empty(n),
+            block_max=np.empty(blocks),
+            block_min=np.empty(blocks),
+            members=np.zeros(n, dtype=np.int64),
+            place=np.zeros(n, dtype=np.int64),
+            numbers=np.zeros(2),
+            counters=np.zeros(4, dtype=np.int64),
+        )
+        self._trace = trace
+        self._records: list[_kernels.Record] = []
+        self.refresh()
+        self.floor = NEAR * self.unit
+
+    def refresh(self) -> None:
+        """Recompute r and f from the weights: they drift."""
+        walk = self.walk
+        x = Point.of(walk.y)
+        members = x.support
+        walk.y[members] = x.weights
+        walk.r[:], walk.numbers[0] = self.problem.every_payoff(x)
+        walk.numbers[1] = 1.0
+        walk.fence[:] = np.inf
+        walk.fence[members] = -np.inf
+        walk.counters[_kernels.SIZE] = members.size
+        walk.members[: members.size] = members
+        walk.place[members] = np.arange(members.size)
+        _kernels.survey(walk)
+        self.since_refresh = 0
+
+    @property
+    def f(self) -> float:
+        return float(self.walk.numbers[0])
+
+    @property
+    def unit(self) -> float:
+        """The size of the numbers that f and r are sums and differences of."""
+        top = abs(float(self.walk.r[self.walk.counters[_kernels.TOP]]))
+        return max(top, abs(self.f), abs(self.problem.shift))
+
+    @property
+    def gap(self) -> float:
+        return float(self.walk.r[self.walk.counters[_kernels.TOP]]) - self.f
+
+    def until(self, max_iter: int, monitor: Monitor) -> Status:
+        shift, columns = self.problem.shift, self.problem.columns
+        while True:
+            if self.n_iter >= max_iter:
+                return Status.MAX_ITER
+            budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
+            record = self._room(budget)
+            code, steps = _kernels.ascend(
+                self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
+                columns.clock, self.walk, record,
+            )  # fmt: skip
+            if self._trace and steps:
+                self._records.append(_kernels.Record._make(a[:steps].copy() for a in record))
+            self.n_iter += steps
+            self.since_refresh += steps
+            columns.clock += steps + 1
+            if code == _kernels.WANT_COLUMN:
+                i, j, wanted = self.walk.counters[[_kernels.TOP, _kernels.LOW, _kernels.WANTED]]
+                columns.load(int(wanted), keep=int(j if wanted == i else i))
+                if not monitor.due():
+                    continue
+            elif code == _kernels.LOOK or self.since_refresh >= self.refresh_after:
+                status = self.believe()
+                if status is not None:
+                    return status
+            monitor.learn(steps)
+            size = int(self.walk.counters[_kernels.SIZE])
+            halt = monitor.report(self.n_iter, self.f + shift, self.gap, size)
+            if halt is not None:
+                return halt
+
+    def believe(self) -> Status | None:
+        """Recompute, and see whether the run is done or gets nowhere."""
+        self.refresh()
+        f, gap, unit = self.f, self.gap, self.unit
+        same = self.rule != _kernels.FW and (
+            self.walk.counters[_kernels.TOP] == self.walk.counters[_kernels.LOW]
+        )
+        if gap <= self.tol * scale_of(f, self.problem.shift) or gap <= 0.0:
+            return Status.CONVERGED
+        if same or gap <= 4 * EPS * unit:
+            return Status.STALLED
+        better = f > self.best[0] + 4 * EPS * unit or gap < 0.9 * self.best[1]
+        self.stale = 0 if better else self.stale + 1
+        self.best = (max(f, self.best[0]), min(gap, self.best[1]))
+        if gap <= max(self.floor, NEAR * unit):
+            self.floor = 0.1 * gap
+            self.refresh_after = REFRESH_NEAR + 4 * int(self.walk.counters[_kernels.SIZE])
+        return Status.STALLED if self.stale >= PATIENCE else None
+
+    def _room(self, budget: int) -> _kernels.Record:
+        size = budget if self._trace else 0
+        return _kernels.Record(
+            np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int8)
+        )
+
+    def history(self) -> Trace | None:
+        if not self._trace:
+            return None
+        parts = self._records or [self._room(0)]
+        return Trace(
+            value=np.concatenate([p.f for p in parts]) + self.problem.shift,
+            gap=np.concatenate([p.gap for p in parts]),
+            support_size=np.concatenate([p.size for p in parts]),
+            step=np.concatenate([p.kind for p in parts]),
+        )
+
+
+def replicate(
+    problem: Problem,
+    x: Point,
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> Outcome:
+    """Replicator dynamics from x, until two iterates are no more than tol apart."""
+    y = x.dense(problem.n)
+    shift = problem.shift
+    lift = max(shift, 0.0)
+    rows: list[tuple[float, float, int, int]] = []
+    n_iter, status = 0, Status.MAX_ITER
+    try:
+        while n_iter < max_iter:
+            r, f = problem.every_payoff(Point.of(y))
+            if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
+                status = Status.STALLED
+                break
+            gap = float(r.max()) - f
+            r[~problem.alive] = 0.0
+            size, moved = _kernels.replicate(y, r, f, lift)
+            n_iter += 1
+            if trace:
+                rows.append((f, gap, size, int(Step.REPLICATE)))
+            if moved <= tol * tol:
+                status = Status.STEADY
+                break
+            if monitor.due():
+                halt = monitor.report(n_iter, f + shift, gap, size)
+                if halt is not None:
+                    status = halt
+                    break
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return Outcome(Point.of(y), n_iter, status, Trace.from_rows(rows, shift) if trace else None)

@@ -1,0 +1,247 @@
+"""Climbing in the dual: Newton's steps in a trust region, with the safe step behind them.
+
+A climb proposes a w, is given x(w), and judges it; who makes the pass over the features (one climb alone, or
+many together) is no concern of its.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import dual as _rows
+from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.dual import Dual, DualPoint, Response, Visited
+from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.result import Status, Step, Trace
+
+AHEAD = 32  # passes over small data between two looks at the clock
+MEMORY = 6  # steps that the extrapolation remembers
+PATIENCE = 3  # steps in a row without progress that mean a stall
+
+
+class _Extrapolation:
+    """Anderson's extrapolation of the safe steps, where Newton's matrix would be too large."""
+
+    def __init__(self) -> None:
+        self.images: list[Floats] = []
+        self.residuals: list[Floats] = []
+
+    def step(self, point: Visited) -> Floats:
+        self.images = [*self.images[-MEMORY:], point.image]
+        self.residuals = [*self.residuals[-MEMORY:], point.residual]
+        if len(self.residuals) < 2:
+            return point.residual
+        differences = np.column_stack([r - point.residual for r in self.residuals[:-1]])
+        shares, *_ = np.linalg.lstsq(differences, -point.residual, rcond=1e-10)
+        moves = np.column_stack([i - point.image for i in self.images[:-1]])
+        return np.asarray(point.residual + moves @ shares)
+
+
+_P = TypeVar("_P", bound=Visited)
+_Asked = TypeVar("_Asked", bound=Visited, contravariant=True)
+
+
+class Space(Protocol[_Asked]):
+    """What a climb asks of a dual problem, wherever its features are."""
+
+    shift: float
+    reach: float  # length of the longest row
+
+    def image(self, members: Ints, weights: Floats) -> Floats:
+        """U'x."""
+
+    def response(self, point: _Asked) -> Response | None:
+        """How x(w) answers to w there; None where that matrix would be too large."""
+
+
+class Climb(Generic[_P]):
+    """A run: where it stands, how far it dares to step, and what it has recorded."""
+
+    def __init__(self, dual: Space[_P], start: Point | Floats) -> None:
+        self.dual = dual
+        self.point: _P | None = None
+        self.passes = 0
+        self.radius = 0.0
+        self.stretch = 1.0
+        self.stale = 0
+        self.rows: list[tuple[float, float, int, int]] = []
+        # U'x of the start is all that is needed of it
+        self._trial = dual.image(start.support, start.weights) if isinstance(start, Point) else start
+        self.kind = Step.SAFE
+        self._stride = 0.0
+        self._extrapolation = _Extrapolation()
+
+    def reached(self) -> _P:
+        """The last accepted point; there is one after the first pass."""
+        assert self.point is not None
+        return self.point
+
+    @property
+    def bound(self) -> float:
+        """A bound of the gap: r_i differs from what x(w) would make it by u_i · residual."""
+        return 2.0 * self.dual.reach * self.reached().length
+
+    @property
+    def rounding(self) -> float:
+        """What f may lose by rounding alone."""
+        point = self.reached()
+        size = self.dual.reach * math.sqrt(point.w @ point.w)
+        return 4 * EPS * max(abs(point.f), abs(self.dual.shift), size)
+
+    def finished(self, tol: float, max_iter: int) -> Status | None:
+        """Why there is nothing left to do, if there is not."""
+        if self.point is None:
+            return None
+        if self.bound <= max(tol * scale_of(self.point.f, self.dual.shift), self.rounding):
+            return Status.CONVERGED
+        if self.stale >= PATIENCE:
+            return Status.STALLED
+        return Status.MAX_ITER if self.passes >= max_iter else None
+
+    def propose(self) -> Floats:
+        """The w whose x(w) is wanted next: Newton's step, or the safe one where that was refused."""
+        before = self.point
+        if before is None or self.kind is Step.SAFE:
+            return self._trial
+        response = self.dual.response(before)
+        if response is not None:
+            step, _ = response.step(before.residual, max(self.radius, before.length))
+        else:
+            step = self._extrapolation.step(before)
+        step *= self.stretch
+        self._stride = math.sqrt(step @ step)
+        return before.w + step
+
+    def receive(self, after: _P) -> None:
+        """Judge x(w) of the last proposal."""
+        self.passes += 1
+        before = self.point
+        if before is None:
+            self.point, self.radius, self.kind = after, 2.0 * after.length, Step.NEWTON
+            return
+        rounding, kind = self.rounding, self.kind
+        if kind is Step.NEWTON:
+            accepted, self.radius, self.stretch = _rows.judge(
+                before.f,
+                before.length,
+                after.f,
+                after.length,
+                rounding,
+                self._stride,
+                self.radius,
+                self.stretch,
+            )
+            if not accepted:
+                self._trial, self.kind = before.image, Step.SAFE
+                return
+        risen = after.f > before.f + rounding or after.length < before.length
+        self.stale = 0 if risen else self.stale + 1
+        self.rows.append((before.f, self.bound, before.size, int(kind)))
+        self.point, self.kind = after, Step.NEWTON
+
+    def face(self) -> bool | None:
+        """Whether the Hessian is negative definite on the face that was reached, where that is known."""
+        response = self.dual.response(self.reached())
+        return None if response is None else response.definite()
+
+    def trace(self) -> Trace:
+        """What every step did."""
+        return Trace.from_rows(self.rows, self.dual.shift)
+
+    def outcome(self, status: Status, trace: bool) -> Outcome:
+        """What was reached, with the second-order test of the face."""
+        point = self.reached()
+        assert isinstance(point, DualPoint)
+        history = self.trace() if trace else None
+        return Outcome(Point(point.members, point.weights), self.passes, status, history, self.face())
+
+
+def climb_together(
+    climbs: list[Climb[_P]],
+    visit: Callable[[list[int], list[Floats]], list[_P]],
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+) -> list[Status]:
+    """Many climbs, a pass for all of them at a time; why each of them ended.
+
+    ``visit`` gives x(w) for a w of each of the climbs it is told. Those that are done take no further part.
+    """
+    ends: dict[int, Status] = {}
+    halt: Status | None = None
+    try:
+        while halt is None:
+            for k, climb in enumerate(climbs):
+                status = climb.finished(tol, max_iter) if k not in ends else None
+                if status is not None:
+                    ends[k] = status
+            active = [k for k in range(len(climbs)) if k not in ends]
+            if not active:
+                break
+            points = visit(active, [climbs[k].propose() for k in active])
+            for k, point in zip(active, points, strict=True):
+                climbs[k].receive(point)
+            first, here = climbs[active[0]], climbs[active[0]].reached()
+            halt = monitor.report(first.passes, here.f + first.dual.shift, first.bound, here.size)
+    except KeyboardInterrupt:  # between two passes: what each has accepted is whole
+        halt = Status.INTERRUPTED
+    return [ends.get(k, halt or Status.MAX_ITER) for k in range(len(climbs))]
+
+
+def solve_dual(
+    problem: Problem,
+    x: Point,
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    trace: bool = False,
+) -> Outcome:
+    """Newton's method with safe steps from x."""
+    dual = Dual(problem)
+    climb = Climb(dual, x)
+    climb.receive(dual.at(climb.propose()))
+    try:
+        status = _until(climb, dual, tol, max_iter, monitor)
+    except KeyboardInterrupt:  # between two passes: the last accepted point is whole
+        status = Status.INTERRUPTED
+    return climb.outcome(status, trace)
+
+
+def _until(climb: Climb[DualPoint], dual: Dual, tol: float, max_iter: int, monitor: Monitor) -> Status:
+    ahead = 1 if monitor.callback else AHEAD
+    while True:
+        status = climb.finished(tol, max_iter)
+        if status is not None:
+            return status
+        point = climb.reached()
+        halt = monitor.report(climb.passes, point.f + dual.shift, climb.bound, point.size)
+        if halt is not None:
+            return halt
+        if not _run_ahead(climb, dual, tol, max_iter - climb.passes, ahead):
+            climb.receive(dual.at(climb.propose()))
+
+
+def _run_ahead(climb: Climb[DualPoint], dual: Dual, tol: float, budget: int, ahead: int) -> bool:
+    """Several steps in one compiled call, where the data are small; whether there was one."""
+    point = climb.reached()
+    if not dual.small or climb.kind is Step.SAFE or point.size < dual.d:
+        return False
+    rows = np.empty((ahead, 4))
+    passes, done, climb.radius, climb.stretch, climb.stale, reached = _rows.small_climb(
+        dual.similarity.rows.plain, dual.form, dual.center, dual.shares, dual.problem.alive,
+        dual.similarity.offset or 0.0, dual.shift, dual.reach, tol, budget,
+        climb.radius, climb.stretch, climb.stale, point.parts, dual.keep, rows,
+    )  # fmt: skip
+    if done:
+        climb.point = DualPoint(*reached)
+        climb.passes += passes
+        climb.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+    return done > 0
