@@ -2,13 +2,14 @@
 
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
-from dominantsets.clusters.peeling import End, Peeling, peel
+from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     DominantSet,
+    End,
     PathSpectrum,
     Progress,
     Status,

@@ -3,38 +3,59 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from contextlib import nullcontext
-from typing import Any, Self
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._checks import check_choice, check_int, check_real, warn
+from dominantsets._checks import warn
+from dominantsets._input import new_objects, set_tags, similarity_of
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
-from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart
-from dominantsets.clusters.peeling import HALTS, End, Peeling, check_peeling
+from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart, sampled_start
+from dominantsets.clusters.peeling import Peeling, check_peeling, renumbered
 from dominantsets.clusters.shift import Resolution, choose_shift
-from dominantsets.labels.average import assign_by_average, predict_by_average, predict_by_payoff
+from dominantsets.labels.average import (
+    Core,
+    assign_by_average,
+    average_of,
+    predict_by_average,
+    predict_by_payoff,
+)
 from dominantsets.labels.partition import Partition, partition, predict_by_fit
-from dominantsets.rows.chunks import is_dask
-from dominantsets.similarity import AFFINITIES, Sharded, Similarity, as_similarity
-from dominantsets.similarity.factory import is_tensor
-from dominantsets.solvers import Callback, DominantSet, Monitor, Status
-from dominantsets.solvers.api import check_options, choose
+from dominantsets.similarity import Similarity
+from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.progress import progress_bar
-from dominantsets.solvers.starts import check_start
+from dominantsets.solvers.result import HALTS, End
 
 _log = logging.getLogger(__name__)
 
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
-ASSIGNMENTS = ("average", "refine")
+# The former names of parameters, and where they are now.
+MOVED = {
+    "keep_noise": "noise",
+    "start": "solver_params",
+    "tol": "solver_params",
+    "max_iter": "solver_params",
+    "cutoff": "solver_params",
+    "sampling": "multistart_params",
+    "max_overlap": "multistart_params",
+}
+_NOBODY = np.empty(0, dtype=np.int64)
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "solver_params": {"start": "vertex", "tol": 1e-10, "max_iter": 100_000, "cutoff": 2e-12},
+    "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
+}
 
 
 class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -72,41 +93,36 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
-    start : {"vertex", "barycenter"}, int or array, default="vertex"
-        Where the solver starts, see :func:`solve`.
-    tol : float, default=1e-10
-        Relative gap at which a cluster counts as converged.
-    max_iter : int, default=100_000
-        Largest number of iterations for a cluster.
-    max_time : float, optional
-        Seconds after which fitting stops, with what has been found.
-    cutoff : float, default=2e-12
-        Members have a weight above this.
+    solver_params : dict, optional
+        Any of ``start`` ("vertex", "barycenter", an object or weights), ``tol`` (1e-10: the relative gap at
+        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster) and ``cutoff`` (2e-12:
+        members have a weight above it), see :func:`solve`.
     min_cluster_size : int, default=1
-        Fitting ends before a cluster with fewer members; see ``shift`` for how to have none.
+        Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", None}, default="refine"
         What becomes of objects in no core. "refine": all objects, those of the cores too, move to the
-        cluster that they fit best until nothing moves, see :mod:`dominantsets.labels.refinement`; "average": those
-        in no core join the cluster with which they have the highest average similarity (the paper's
+        cluster that they fit best until nothing moves, see :mod:`dominantsets.labels.refinement`; "average":
+        those in no core join the cluster with which they have the highest average similarity (the paper's
         post-assignment); None: they stay -1, and the labels are the cores'.
-    keep_noise : float, "auto", "payoff" or None, default="auto"
-        With ``assign="refine"``, what stays out (-1): "auto", what lies far outside every core, or all that
-        lies outside where much lies far (:func:`dominantsets.labels.partition.noise_of`); a quantile q, objects
-        that fit their cluster less well than the q-quantile of its core; "payoff", all that are in no core;
-        None, nobody.
+    noise : "auto", "payoff", float or None, default="auto"
+        With ``assign="refine"``, what gets no label (-1): "auto", what lies far outside every core, or all
+        that lies outside where much lies far (:func:`dominantsets.labels.noise.noise_of`); a quantile q,
+        objects that fit their cluster less well than the q-quantile of its core; "payoff", all that are in
+        no core; None, nothing.
     n_starts : int, default=1
         1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
         so many sampled objects at once, see :func:`multistart`.
-    sampling : {"uniform", "dpp"}, default="uniform"
-        How multi-start samples them: all alike, or by a determinantal point process, which avoids objects
-        that are alike.
-    max_overlap : float, default=0.1
-        Largest share of a cluster's members that may be in better clusters of the same pass.
+    multistart_params : dict, optional
+        Any of ``sampling`` ("uniform", or "dpp": a determinantal point process, which avoids objects that are
+        alike) and ``max_overlap`` (0.1: the largest share of a cluster's members that may be in better
+        clusters of the same pass), see :func:`multistart`.
     n_jobs : int, optional
         Threads for the starts of a pass; the result is the same for every number.
     random_state : int, RandomState or None, default=None
         Used for the sampling, and where row sums of a kernel are estimated from a sample (above 20,000
         objects).
+    max_time : float, optional
+        Seconds after which fitting stops, with what has been found.
     checkpoint : str, optional
         A file in which clusters are kept after each of them (each pass of multi-start). A new fit of the same
         data with the same parameters goes on from there; one that belongs to others is refused. It stays
@@ -119,6 +135,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     verbose : int, default=0
         1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
         (on stderr where logging is not set up).
+    keep_noise, start, tol, max_iter, cutoff, sampling, max_overlap : deprecated
+        Former names: use ``noise``, ``solver_params`` and ``multistart_params``.
 
     Attributes
     ----------
@@ -161,6 +179,31 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     (3, ['converged', 'converged', 'converged'])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "affinity": [str, callable, Similarity],
+        "affinity_params": [dict, None],
+        "shift": [
+            Interval(Real, None, None, closed="neither"),
+            StrOptions({"auto", "guaranteed", "sufficient"}),
+        ],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "solver_params": [dict, None],
+        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
+        "assign": [StrOptions({"refine", "average"}), None],
+        "noise": [StrOptions({"auto", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "multistart_params": [dict, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "checkpoint": [str, os.PathLike, None],
+        "device": "no_validation",
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+        **dict.fromkeys(MOVED, "no_validation"),
+    }
+
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -169,63 +212,103 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         affinity_params: dict[str, Any] | None = None,
         shift: float | str = "auto",
         algorithm: str = "auto",
-        start: Any = "vertex",
-        tol: float = 1e-10,
-        max_iter: int = 100_000,
-        max_time: float | None = None,
-        cutoff: float = 2e-12,
+        solver_params: dict[str, Any] | None = None,
         min_cluster_size: int = 1,
         assign: str | None = "refine",
-        keep_noise: float | str | None = "auto",
+        noise: float | str | None = "auto",
         n_starts: int = 1,
-        sampling: str = "uniform",
-        max_overlap: float = 0.1,
+        multistart_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_time: float | None = None,
         checkpoint: str | None = None,
         device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        keep_noise: Any = "deprecated",
+        start: Any = "deprecated",
+        tol: Any = "deprecated",
+        max_iter: Any = "deprecated",
+        cutoff: Any = "deprecated",
+        sampling: Any = "deprecated",
+        max_overlap: Any = "deprecated",
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.affinity_params = affinity_params
         self.shift = shift
         self.algorithm = algorithm
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cutoff = cutoff
+        self.solver_params = solver_params
         self.min_cluster_size = min_cluster_size
         self.assign = assign
-        self.keep_noise = keep_noise
+        self.noise = noise
         self.n_starts = n_starts
-        self.sampling = sampling
-        self.max_overlap = max_overlap
+        self.multistart_params = multistart_params
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.max_time = max_time
         self.checkpoint = checkpoint
         self.device = device
         self.callback = callback
         self.verbose = verbose
+        self.keep_noise = keep_noise
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cutoff = cutoff
+        self.sampling = sampling
+        self.max_overlap = max_overlap
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.affinity not in ("laplacian", "euclidean") and not callable(
-            self.affinity
-        )
-        precomputed = isinstance(self.affinity, str) and self.affinity == "precomputed"
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.positive_only = precomputed
-        return tags
+        return set_tags(super().__sklearn_tags__(), self.affinity)
 
     def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "similarity_"):
+            self._summaries()  # what new objects need of the clusters
         state = dict(super().__getstate__())
         if state.get("callback") is not None:
             warn("the callback of DominantSets is not pickled; set it again after loading.")
             state["callback"] = None
+        if "similarity_" in state:
+            state["similarity_"] = state["similarity_"].detached()
         return state
+
+    def _former(self) -> dict[str, Any]:
+        """Parameters that were given under their former names."""
+        given = {name: getattr(self, name) for name in MOVED}
+        return {k: v for k, v in given.items() if not (isinstance(v, str) and v == "deprecated")}
+
+    def _grouped(self, group: str) -> dict[str, Any]:
+        """The parameters of a group: defaults, what was given, and what was given under former names."""
+        given = getattr(self, group) or {}
+        for name in given:
+            if name not in DEFAULTS[group]:
+                raise ValueError(f"{group} takes no {name!r}; it takes: {', '.join(DEFAULTS[group])}.")
+        former = {k: v for k, v in self._former().items() if MOVED[k] == group}
+        return DEFAULTS[group] | given | former
+
+    @property
+    def _noise(self) -> Any:
+        return self._former().get("keep_noise", self.noise)
+
+    def _checked(self) -> SolverOptions:
+        """The solver's options, once all parameters are checked."""
+        for name in self._former():
+            now = "noise=..." if name == "keep_noise" else f"{MOVED[name]}={{{name!r}: ...}}"
+            warn(f"{name} moved: pass {now}; the former name will go in version 0.3.", FutureWarning)
+        self._validate_params()
+        noise = self._noise
+        if noise not in (None, "auto") and self.assign != "refine":
+            raise ValueError(f"noise={noise!r} needs assign='refine', got {self.assign!r}.")
+        if isinstance(self.shift, str) and self.shift != "auto" and self.min_cluster_size < 2:
+            raise ValueError(
+                f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
+                f"{self.min_cluster_size}."
+            )
+        options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
+        if self.n_starts > 1:
+            check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
+        return options
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X.
@@ -244,38 +327,35 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         DominantSets
             The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
         """
-        self._check_parameters()
-        similarity = self._similarity(X)
-        check_peeling(similarity.n, self.n_clusters, self.cutoff, self.min_cluster_size)
+        options = self._checked()
+        similarity = similarity_of(self, X, self.device)
+        self._device = similarity.device
+        check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         if similarity.n == 1:
-            warn("one object is one cluster of one.")
+            warn("there is one object: it is a cluster by itself.")
         # a start is refused before the row sums are made; which solver "auto" means needs the shift
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
-        vertex = isinstance(self.start, str) and (self.start == "vertex" or self.algorithm == "exact")
-        start = 0 if self.n_starts > 1 and vertex else self.start
-        check_start(start, choose(self.algorithm, similarity, early, start), similarity.n)
+        start = sampled_start(options) if self.n_starts > 1 else options.start
+        options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n)
         with bar if self.verbose else nullcontext(self.callback) as callback:
-            self._find(similarity, Monitor(self.max_time, callback))
+            self._find(similarity, options, Monitor(self.max_time, callback))
         self._warn()
         return self
 
-    def _find(self, similarity: Similarity, monitor: Monitor) -> None:
+    def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:
         random_state = check_random_state(self.random_state)
         if self.random_state is None:  # a generator of our own: a checkpoint must not rewind NumPy's
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
-        self.resolution_ = self._resolution(similarity, degrees, monitor)
-        self.shift_ = self.resolution_.shift
+        resolution = self._resolution(similarity, degrees, options, monitor)
+        self.shift_ = resolution.shift
         many = self.n_starts > 1
-        options: dict[str, Any] = {
+        options = options.chosen_for(similarity, self.shift_, 0 if many else options.start)
+        common: dict[str, Any] = {
             "shift": self.shift_,
-            "algorithm": choose(self.algorithm, similarity, self.shift_, 0 if many else self.start),
-            "start": self.start,
-            "tol": float(self.tol),
-            "max_iter": int(self.max_iter),
-            "cutoff": float(self.cutoff),
+            "options": options,
             "min_cluster_size": int(self.min_cluster_size),
             "monitor": monitor,
             "degrees": degrees,
@@ -286,33 +366,38 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 similarity,
                 self.n_clusters,
                 n_starts=int(self.n_starts),
-                sampling=self.sampling,
-                max_overlap=float(self.max_overlap),
                 n_jobs=self.n_jobs,
                 random_state=random_state,
-                **options,
+                **self._grouped("multistart_params"),
+                **common,
             )
         else:
-            plain = isinstance(self.start, str) and self.start == "vertex" and options["algorithm"] == "dual"
-            run = Peeling(
-                similarity, self.n_clusters, warm=self.resolution_.rough if plain else (), **options
+            plain = (
+                isinstance(options.start, str) and options.start == "vertex" and options.algorithm == "dual"
             )
+            run = Peeling(similarity, self.n_clusters, warm=resolution.rough if plain else (), **common)
         keep = None
-        if self.checkpoint is not None and self.resolution_.halt is None:
-            names = ["n_clusters", "affinity", "affinity_params", "n_starts", "sampling", "max_overlap"]
+        if self.checkpoint is not None and resolution.halt is None:
+            names = ["n_clusters", "affinity", "affinity_params", "n_starts", "min_cluster_size"]
             names += ["random_state"] if many else []
             depends = {name: getattr(self, name) for name in names} | {
-                name: value for name, value in options.items() if name not in ("monitor", "degrees")
+                "shift": self.shift_,
+                "algorithm": options.algorithm,
+                **self._grouped("solver_params"),
+                **self._grouped("multistart_params"),
             }
             keep = Checkpoint(self.checkpoint, signature(similarity, depends))
-        if self.resolution_.halt is not None:
-            run.end = self.resolution_.halt
+        if resolution.halt is not None:
+            run.end = resolution.halt
         clusters = self._collect(run, random_state, keep)
         self.end_ = run.end
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
-        self._set_results(clusters, run, monitor)
+        self._set_results(clusters, run, resolution.seeds, monitor)
+        self.resolution_ = replace(resolution, seeds=None, rough=[])  # those were for this run only
 
-    def _resolution(self, similarity: Similarity, degrees: Floats, monitor: Monitor) -> Resolution:
+    def _resolution(
+        self, similarity: Similarity, degrees: Floats, options: SolverOptions, monitor: Monitor
+    ) -> Resolution:
         """The shift: given, chosen, or such that no cluster is small."""
         size = int(self.min_cluster_size)
         if self.shift == "guaranteed":
@@ -320,67 +405,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return Resolution(shift, f"no cluster can have fewer than {size} members.")
         if self.shift == "sufficient":
             shift = sufficient_shift(
-                similarity, size, self.n_clusters, degrees=degrees, monitor=monitor, cutoff=self.cutoff
+                similarity, size, self.n_clusters, degrees=degrees, monitor=monitor, cutoff=options.cutoff
             )
             return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
         if not isinstance(self.shift, str):
             return Resolution(float(self.shift), "given.")
         refined = self.assign == "refine"
         return choose_shift(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
-
-    def _check_parameters(self) -> None:
-        if isinstance(self.affinity, str):
-            check_choice("affinity", self.affinity, AFFINITIES)
-        elif not callable(self.affinity) and not isinstance(self.affinity, Similarity):
-            raise ValueError(f"affinity={self.affinity!r} is neither a name, a callable nor a Similarity.")
-        if isinstance(self.shift, str):
-            check_choice("shift", self.shift, ("auto", "guaranteed", "sufficient"))
-            if self.shift != "auto" and check_int("min_cluster_size", self.min_cluster_size, at_least=1) < 2:
-                raise ValueError(
-                    f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
-                    f"{self.min_cluster_size}."
-                )
-        shift = 0.0 if isinstance(self.shift, str) else self.shift
-        check_options(self.algorithm, shift, self.tol, self.max_iter, self.max_time)
-        if self.assign is not None:
-            check_choice("assign", self.assign, ASSIGNMENTS)
-        if isinstance(self.keep_noise, str):
-            check_choice("keep_noise", self.keep_noise, ("auto", "payoff"))
-        elif self.keep_noise is not None and not 0.0 <= check_real("keep_noise", self.keep_noise) <= 1.0:
-            raise ValueError(
-                f"keep_noise={self.keep_noise!r} is not a quantile between 0 and 1, 'auto', 'payoff' or None."
-            )
-        if self.keep_noise not in (None, "auto") and self.assign != "refine":
-            raise ValueError(f"keep_noise={self.keep_noise!r} needs assign='refine', got {self.assign!r}.")
-        check_real("verbose", self.verbose)
-        check_int("n_starts", self.n_starts, at_least=1)
-        if self.n_starts > 1:
-            check_multistart(self.n_starts, self.sampling, self.max_overlap, self.start)
-
-    def _similarity(self, X: Any) -> Similarity:
-        if isinstance(X, Similarity):
-            self.n_features_in_ = X.n_features
-            return X
-        half = self.device is not None and getattr(X, "dtype", None) == np.float16
-        mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
-        if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
-            # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
-            self.n_features_in_ = X.shape[-1]
-        elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
-            X = validate_data(self, X, **self._accepted())
-        if isinstance(self.affinity, Similarity):
-            if X.shape[0] != self.affinity.n:
-                raise ValueError(f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects.")
-            return self.affinity
-        return as_similarity(X, self.affinity, device=self.device, **(self.affinity_params or {}))
-
-    def _accepted(self) -> dict[str, Any]:
-        return {
-            "accept_sparse": "csr",
-            "dtype": [np.float64, np.float32],
-            "ensure_min_samples": 1,
-            "order": None,
-        }
 
     def _collect(
         self, run: Peeling | MultiStart, random_state: np.random.RandomState, keep: Checkpoint | None
@@ -408,39 +439,36 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End.INTERRUPTED
         return clusters
 
-    def _set_results(self, clusters: list[DominantSet], run: Peeling | MultiStart, monitor: Monitor) -> None:
-        kept = list(range(len(clusters)))
+    def _set_results(
+        self, clusters: list[DominantSet], run: Peeling | MultiStart, seeds: Ints | None, monitor: Monitor
+    ) -> None:
+        similarity, kept = self.similarity_, list(range(len(clusters)))
         if self.n_clusters is None:  # those that stand alone; the others were only in the way
             kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
-        numbers = np.full(len(clusters) + 1, -1, dtype=np.int64)  # the last place is for the label -1
-        numbers[kept] = np.arange(len(kept))
         self.clusters_ = [clusters[k] for k in kept]
-        self.cores_: Ints = numbers[run.labels]
-        memberships = np.zeros(self.cores_.size)
+        cores = renumbered(run.labels, kept, len(clusters))
+        memberships = np.zeros(cores.size)
         for k, cluster in enumerate(self.clusters_):
-            mine = self.cores_[cluster.members] == k  # all of them, unless clusters of one pass overlap
+            mine = cores[cluster.members] == k  # all of them, unless clusters of one pass overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-        labels = self.cores_.copy()
+        labels = cores.copy()
         self._partition: Partition | None = None
+        self._known: tuple[list[Core], list[Any]] | None = None
         if self.assign == "average":
-            labels = assign_by_average(self.similarity_, self.clusters_, labels)
+            labels = assign_by_average(similarity, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
             try:
-                self._partition = partition(
-                    self.similarity_, self.clusters_, labels, self.keep_noise, self.resolution_.seeds, monitor
-                )
-                labels = self._partition.labels
+                self._partition = partition(similarity, self.clusters_, labels, self._noise, seeds, monitor)
+                labels, self._partition = self._partition.labels, self._partition._replace(labels=_NOBODY)
             except KeyboardInterrupt:  # the cores are there
                 self.end_ = End.INTERRUPTED
-        self.labels_ = labels
-        self.memberships_: Floats = memberships
         self.n_clusters_ = len(self.clusters_)
         self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
         self.assignment_rate_ = float((labels >= 0).mean())
         self.n_iter_ = sum(c.n_iter for c in self.clusters_)
-        if isinstance(self.similarity_, Sharded):  # as the caller's own array is: in chunks
-            for name in ("labels_", "cores_", "memberships_"):
-                setattr(self, name, self.similarity_.present(getattr(self, name)))
+        # as the caller's own data are kept: Dask arrays in the same chunks
+        self.labels_, self.cores_ = similarity.as_given(labels), similarity.as_given(cores)
+        self.memberships_ = similarity.as_given(memberships)
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
@@ -463,7 +491,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             worst = max(c.relative_gap for c in loose)
             warn(
                 f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
-                f"{worst:.1g}); raise max_iter={self.max_iter} or use algorithm='pairwise'.",
+                f"{worst:.1g}); raise max_iter in solver_params or use algorithm='pairwise'.",
                 ConvergenceWarning,
             )
         if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
@@ -475,8 +503,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             warn("no cluster was found: no two objects have a positive similarity.")
         elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
             warn(
-                f"{self.n_clusters_} of {self.n_clusters} clusters were found; peeling ended because "
-                f"of {self.end_.value if self.end_ else 'nothing'}."
+                f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
+                f"for ({self.end_.value if self.end_ else 'no more starts'})."
             )
 
     def predict(self, X: Any) -> Ints:
@@ -485,7 +513,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         A new object j joins the first cluster found for which
         :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
         ``assign="average"`` the cluster with the highest average similarity, with "refine" the one it fits
-        best, or -1 where ``keep_noise`` says that it is noise.
+        best, or -1 where ``noise`` says that it is noise.
 
         Parameters
         ----------
@@ -499,28 +527,22 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Labels.
         """
         check_is_fitted(self)
-        if is_tensor(X):
-            self._check_tensor(X)
-        else:
-            X = validate_data(self, X, reset=False, **self._accepted())
-        if sp.issparse(X):
-            X = sp.csr_array(X)
+        X, similarity = new_objects(self, X), self.similarity_
+        cores, averages = self._summaries()
         if self.assign == "refine" and self._partition is not None:
-            return predict_by_fit(self.similarity_, self.clusters_, self._partition, X)
-        rule = predict_by_average if self.assign == "average" else predict_by_payoff
-        return rule(self.similarity_, self.clusters_, X)
+            return predict_by_fit(similarity, cores, self._partition, X)
+        if self.assign == "average":
+            return predict_by_average(similarity, averages, X)
+        return predict_by_payoff(similarity, cores, X)
 
-    def _check_tensor(self, X: Any) -> None:
-        """A tensor goes to what was fitted on the same device."""
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has the shape {tuple(X.shape)}, but DominantSets was fitted with {self.n_features_in_} "
-                "features."
-            )
-        here = getattr(self.similarity_, "device", None)
-        if here != X.device:
-            fitted = "NumPy arrays" if here is None else f"features on {here}"
-            raise ValueError(f"X is a tensor on {X.device}, but DominantSets was fitted with {fitted}.")
+    def _summaries(self) -> tuple[list[Core], list[Any]]:
+        """What new objects need of each cluster, made when first asked for."""
+        if self._known is None:
+            similarity, averages = self.similarity_, []
+            if self.assign == "average":
+                averages = [average_of(similarity, cluster) for cluster in self.clusters_]
+            self._known = [Core.of(similarity, cluster) for cluster in self.clusters_], averages
+        return self._known
 
 
 def _say(line: str) -> None:

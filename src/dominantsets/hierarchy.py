@@ -2,8 +2,8 @@ r"""The hierarchy: groups over all shifts.
 
 As the shift falls from :math:`(n - 2) \max(a)`, where all objects are one cluster (docs/theory-size.md),
 clusters split; the tree of these splits is built from its leaves. At the lowest shift, and at each higher
-one among the objects that no group covers, sets that stand alone (:mod:`dominantsets.clusters.significance`) become
-groups. The dominant set of each group is then followed as the shift rises, from where it stood: the solution
+one among the objects that no group covers, sets that stand alone
+(:mod:`dominantsets.clusters.significance`) become groups. The dominant set of each group is then followed as the shift rises, from where it stood: the solution
 moves continuously, so that this takes a few steps. Where the sets of two groups come to lie on one another,
 the groups merge. Following a set upwards is unambiguous, while on the way down a large set may stay between
 the clusters that it should split into. The idea of the tree is that of Pavan and Pelillo (Dominant sets and
@@ -17,17 +17,19 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._checks import check_choice, check_int, check_real, warn
+from dominantsets._checks import check_int, check_real, warn
+from dominantsets._input import set_tags, similarity_of
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.minimum_size import guaranteed_shift
-from dominantsets.clusters.peeling import HALTS, PATIENCE, End
+from dominantsets.clusters.peeling import PATIENCE, check_peeling
 from dominantsets.clusters.shift import Scale, choose_shift
 from dominantsets.clusters.significance import judge
-from dominantsets.similarity import AFFINITIES, Similarity, as_similarity
-from dominantsets.solvers import DominantSet, Monitor, Point, Problem, Status, solve_from, solve_problem
-from dominantsets.solvers.api import check_options, choose
+from dominantsets.similarity import Similarity
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
+from dominantsets.solvers.options import check_run
+from dominantsets.solvers.result import HALTS, End
 
 FINEST = 1e-4  # the lowest resolution by default, as a share of n (p - q): groups within groups
 CLEAN = 0.5  # objects of other groups, for each of its own, that may want to join a new group
@@ -143,12 +145,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_time = max_time
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not callable(self.affinity)
-        tags.input_tags.pairwise = tags.input_tags.positive_only = (
-            isinstance(self.affinity, str) and self.affinity == "precomputed"
-        )
-        return tags
+        return set_tags(super().__sklearn_tags__(), self.affinity)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the tree of X.
@@ -165,32 +162,23 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         DominantSetHierarchy
             The fitted estimator. Ctrl-C keeps the tree as far as it has come, and warns.
         """
-        check_options("auto", 0.0, self.tol, self.max_iter, self.max_time)
+        options = SolverOptions(tol=self.tol, max_iter=self.max_iter).checked()
+        check_run(0.0 if self.min_shift is None else self.min_shift, self.max_time)
         check_int("n_levels", self.n_levels, at_least=2)
-        check_int("min_cluster_size", self.min_cluster_size, at_least=1)
-        if self.min_shift is not None:
-            check_real("min_shift", self.min_shift)
-        self.similarity_ = similarity = self._similarity(X)
-        if (
-            self.n_clusters is not None
-            and check_int("n_clusters", self.n_clusters, at_least=1) > similarity.n
-        ):
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {similarity.n} objects there are."
-            )
+        self.similarity_ = similarity = similarity_of(self, X)
+        check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         monitor = Monitor(self.max_time)
         degrees = similarity.degrees()
         finest = Scale(similarity, degrees).shift(FINEST) if similarity.self_similarity is not None else 0.0
         lowest = min(0.0, finest) if self.min_shift is None else float(self.min_shift)
         self.levels_ = _levels(similarity, lowest, int(self.n_levels))
-        limits = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
-        builder = _Builder(similarity, limits, int(self.min_cluster_size), monitor)
+        builder = _Builder(similarity, options, int(self.min_cluster_size), monitor)
         self.root_ = builder.build(self.levels_)
         self.n_solves_, self.n_iter_ = builder.n_solves, builder.n_iter
         if builder.halt is not None:
             warn(f"the hierarchy ended early ({builder.halt.value}): what had not merged merges at the top.")
-        self.leaves_, self.n_leaves_ = builder.home, len(builder.leaves)
-        self.linkage_ = _linkage(self.root_, self.leaves_, builder.leaves, float(self.levels_[-1]))
+        self.leaves_, self.n_leaves_ = similarity.as_given(builder.home), len(builder.leaves)
+        self.linkage_ = _linkage(self.root_, builder.home, builder.leaves, float(self.levels_[-1]))
         if self.n_clusters is not None:
             if self.n_clusters > self.n_leaves_:
                 warn(f"the hierarchy has {self.n_leaves_} groups, fewer than n_clusters={self.n_clusters}.")
@@ -238,27 +226,14 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels = np.full(self.similarity_.n, -1, dtype=np.int64)
         for k, group in enumerate(sorted(groups, key=lambda g: -g.objects.size)):
             labels[group.objects] = k
-        return labels
-
-    def _similarity(self, X: Any) -> Similarity:
-        if isinstance(X, Similarity):
-            self.n_features_in_ = X.n_features
-            return X
-        if isinstance(self.affinity, str):
-            check_choice("affinity", self.affinity, AFFINITIES)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
-        if isinstance(self.affinity, Similarity):
-            if X.shape[0] != self.affinity.n:
-                raise ValueError(f"X has {X.shape[0]} rows and the similarity {self.affinity.n} objects.")
-            return self.affinity
-        return as_similarity(X, self.affinity, **(self.affinity_params or {}))
+        given: Ints = self.similarity_.as_given(labels)
+        return given
 
 
 def _levels(similarity: Similarity, lowest: float, count: int) -> Floats:
     """Shifts from where all objects are one cluster down to the lowest, by equal ratios of kappa."""
-    peak = similarity.largest() if similarity.self_similarity is None else similarity.self_similarity
     highest = guaranteed_shift(similarity, max(2, similarity.n))
-    base = max(peak, 1e-300)
+    base = max(similarity.level, 1e-300)
     floor = max(lowest + base, 1e-9 * base)
     return np.geomspace(max(highest + base, floor * 1.001), floor, count) - base
 
@@ -266,9 +241,11 @@ def _levels(similarity: Similarity, lowest: float, count: int) -> Floats:
 class _Builder:
     """Goes up the levels: follows the sets of all groups, merges those that meet, looks for new ones."""
 
-    def __init__(self, similarity: Similarity, limits: dict[str, Any], least: int, monitor: Monitor) -> None:
+    def __init__(
+        self, similarity: Similarity, options: SolverOptions, least: int, monitor: Monitor
+    ) -> None:
         self.similarity, self.least, self.monitor = similarity, least, monitor
-        self._limits = limits
+        self._options = options
         self.halt: End | None = None
         self.n_solves = self.n_iter = 0
         self.home: Ints = np.full(similarity.n, -1, dtype=np.int64)  # the leaf of each object
@@ -297,7 +274,7 @@ class _Builder:
     def _follow(self, shift: float) -> None:
         """Each group's dominant set at the next shift, from where it stood."""
         for group in self._groups:
-            found = self._solve(Problem(self.similarity, shift), group.core)
+            found = self._solve(make_problem(self.similarity, shift), group.core)
             if found is None:
                 return
             group.core = found
@@ -325,12 +302,13 @@ class _Builder:
 
     def _look_for_new(self, shift: float) -> None:
         """Sets that stand alone among the objects that no group's set covers."""
-        problem = Problem(self.similarity, shift)
+        problem = make_problem(self.similarity, shift)
+        covered = np.zeros(problem.n, dtype=bool)
         for group in self._groups:
             assert group.core is not None
-            problem.alive[group.core.members] = False
+            covered[group.core.members] = True
             self._take(group, group.core.members)
-        problem.n_alive = int(problem.alive.sum())
+        problem.remove(np.flatnonzero(covered))
         refused = 0
         while problem.n_alive >= self.least and refused < PATIENCE and self.halt is None:
             found = self._solve(problem, None)
@@ -390,13 +368,12 @@ class _Builder:
         inside = core.threshold + float(core.weights**2 @ (core.shift + own + np.zeros(len(core))))
         return np.asarray(payoffs[objects] - 0.5 * inside)
 
-    def _solve(self, problem: Problem, core: DominantSet | None) -> DominantSet | None:
-        algorithm = choose("auto", self.similarity, problem.shift, "vertex" if core is None else 0)
-        options = {"algorithm": algorithm, "monitor": self.monitor, **self._limits}
+    def _solve(self, problem: Any, core: DominantSet | None) -> DominantSet | None:
+        options = self._options.chosen_for(self.similarity, problem.shift, "vertex" if core is None else 0)
         if core is None:
-            found = solve_problem(problem, start="vertex", **options)
+            found = problem.solve(options, self.monitor, "vertex")
         else:
-            found = solve_from(problem, Point(core.members, core.weights), **options)
+            found = problem.solve_from(Point(core.members, core.weights), options, self.monitor)
         self.n_solves += 1
         self.n_iter += found.n_iter
         self.halt = HALTS.get(found.status)

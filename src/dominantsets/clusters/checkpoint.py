@@ -15,18 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from dominantsets.compiled.threads import row_blocks
-from dominantsets.similarity import Sharded, Similarity
+from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 
-# what a similarity keeps but computes by itself, in an order that threads may change, or only on demand
-_DERIVED = {"degrees_error", "self_similarity", "_search", "plain", "longest"}
 _NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius")
 
 
-class Saved(NamedTuple):
+class Snapshot(NamedTuple):
     """What a file holds."""
 
     clusters: list[DominantSet]
@@ -38,32 +34,7 @@ class Saved(NamedTuple):
 def signature(similarity: Similarity, parameters: dict[str, Any]) -> dict[str, str]:
     """What a run depends on: the data themselves, and the parameters."""
     shown = {name: _plain(value) for name, value in parameters.items()}
-    return {"data": f"{type(similarity).__name__} {similarity.n} {_digest(similarity)}", **shown}
-
-
-def _digest(similarity: Similarity) -> str:
-    """A hash of everything that a similarity keeps: arrays, numbers, the names of functions."""
-    if isinstance(similarity, Sharded):
-        return similarity.fingerprint()
-    digest = hashlib.blake2b(digest_size=16)
-    pending: list[tuple[str, Any]] = [("", similarity)]
-    seen: set[int] = set()
-    while pending:
-        name, value = pending.pop()
-        if id(value) in seen or name in _DERIVED:
-            continue
-        digest.update(name.encode())
-        if sp.issparse(value):
-            pending += [("data", value.data), ("indices", value.indices), ("indptr", value.indptr)]
-        elif isinstance(value, np.ndarray):
-            for part in row_blocks(len(value), max(1, value.nbytes // max(1, len(value)))):
-                digest.update(np.ascontiguousarray(value[part]).tobytes())
-        elif isinstance(value, (str, int, float, bool)) or value is None or callable(value):
-            digest.update(_plain(value).encode())
-        elif hasattr(value, "__dict__") and type(value).__module__.startswith("dominantsets"):
-            seen.add(id(value))
-            pending += sorted(vars(value).items())
-    return digest.hexdigest()
+    return {"data": f"{type(similarity).__name__} {similarity.n} {similarity.fingerprint()}", **shown}
 
 
 def _plain(value: Any) -> str:
@@ -87,7 +58,7 @@ class Checkpoint:
                 f"checkpoint={str(path)!r} cannot be written: it is a folder, or its folder is missing."
             )
 
-    def load(self) -> Saved | None:
+    def load(self) -> Snapshot | None:
         """What an earlier run left, None where there is no file."""
         if not self._path.exists():
             return None
@@ -146,7 +117,7 @@ class Checkpoint:
             Path(draft).unlink(missing_ok=True)
 
 
-def _read(content: dict[str, Any], about: dict[str, Any]) -> Saved:
+def _read(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
     clusters = []
     for k, row in enumerate(about["clusters"]):
         status, margin = Status(row.pop("status")), row.pop("margin")
@@ -164,4 +135,4 @@ def _read(content: dict[str, Any], about: dict[str, Any]) -> Saved:
     if "random" in about:
         name, position, has_gauss, cached = about["random"]
         random_state = (name, content["random_keys"], int(position), int(has_gauss), cached)
-    return Saved(clusters, int(about["n_passes"]), random_state, about["end"])
+    return Snapshot(clusters, int(about["n_passes"]), random_state, about["end"])

@@ -8,16 +8,14 @@ stationary, unless it is all that is left. docs/theory-size.md has the whole of 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats
-from dominantsets.clusters.peeling import HALTS, Peeling
+from dominantsets.clusters.peeling import Peeling
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.solvers import Monitor
-from dominantsets.solvers.api import choose
+from dominantsets.solvers import Monitor, SolverOptions
+from dominantsets.solvers.result import HALTS
 
 CLOSE = 1.05  # ratio of kappa at which the search is content
 LEAST = 1e-4  # of the guaranteed kappa, where the search begins
@@ -97,20 +95,23 @@ def sufficient_shift(
     """
     monitor = Monitor() if monitor is None else monitor
     similarity = as_similarity(similarity)
-    settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "cutoff": cutoff}
-    peak = similarity.largest() if similarity.self_similarity is None else similarity.self_similarity
-    high = guaranteed_shift(similarity, size) + peak
+    options = SolverOptions(tol=tol, max_iter=max_iter, cutoff=cutoff)
+    level = similarity.level
+    high = guaranteed_shift(similarity, size) + level
     low = max(LEAST * high, 1e-12)
     halted = False
 
     def sufficient(kappa: float) -> bool:
         nonlocal halted
-        shift = kappa - peak
+        shift = kappa - level
         run = Peeling(
-            similarity, n_clusters, shift=shift, algorithm=choose("auto", similarity, shift, "vertex"),
-            start="vertex", min_cluster_size=1, monitor=monitor,
-            degrees=None if degrees is None else degrees.copy(), **settings,
-        )  # fmt: skip
+            similarity,
+            n_clusters,
+            shift=shift,
+            options=options.chosen_for(similarity, shift),
+            monitor=monitor,
+            degrees=None if degrees is None else degrees.copy(),
+        )
         left = similarity.n
         for found in run:
             if len(found) < min(size, left):
@@ -120,11 +121,11 @@ def sufficient_shift(
         return not halted
 
     if sufficient(low):
-        return low - peak
+        return low - level
     while high > CLOSE * low and not halted:
         middle = float(np.sqrt(low * high))
         if sufficient(middle):
             high = middle
         else:
             low = middle
-    return high - peak
+    return high - level

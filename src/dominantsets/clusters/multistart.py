@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import check_choice, check_int, check_real
-from dominantsets._typing import Ints
-from dominantsets.clusters.peeling import HALTS, End, Extraction, check_peeling
+from dominantsets._typing import Flags, Ints
+from dominantsets.clusters.peeling import Extraction, check_peeling
 from dominantsets.clusters.sampling import SAMPLINGS, sample_starts
-from dominantsets.similarity import Sharded, Similarity, as_similarity
-from dominantsets.solvers import Callback, DominantSet, Monitor, Point, Status, solve_from
-from dominantsets.solvers.api import check_options, choose, solve_many
-from dominantsets.solvers.chunk_problem import LowRankShards, solve_far
-from dominantsets.solvers.starts import STARTS, check_start
-
-HALF = 0.5  # of the mass on the sampled object, where the rest is spread
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, Status
+from dominantsets.solvers.options import check_run
+from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.starts import STARTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +65,9 @@ class MultiStart(Extraction, Iterator[Pass]):
         max_overlap: float,
         n_jobs: int | None,
         random_state: Any,
-        **options: Any,
+        **run: Any,
     ) -> None:
-        super().__init__(similarity, n_clusters, **options)
+        super().__init__(similarity, n_clusters, **run)
         self.n_passes = 0
         self._n_starts = n_starts
         self._sampling = sampling
@@ -81,18 +76,18 @@ class MultiStart(Extraction, Iterator[Pass]):
         self._random = check_random_state(random_state)
 
     def __next__(self) -> Pass:
-        if self.end is None:
-            self.end = self._nothing_left()
-        if self.end is not None:
-            raise StopIteration
-        problem, monitor = self._problem, self._monitor
-        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        starts, found = self._solve_together() if problem.similarity.on_device else self._solve_side_by_side()
-        solutions = [self._cut(solution) for solution in found]
-        halt = self.end or next((HALTS[s.status] for s in solutions if s.status in HALTS), None)
-        accepted, taken, refused = self._accept(solutions)
-        self.end = halt or (None if accepted else refused)
+        while True:
+            if self.end is None:
+                self.end = self._nothing_left()
+            if self.end is not None:
+                raise StopIteration
+            starts, solutions = self._solutions()
+            accepted, taken, small, incoherent = self._accept(solutions)
+            if accepted or not small.size or self.end is not None:
+                break
+            self._skip(small)
         if not accepted:
+            self.end = self.end or (End.NOT_COHERENT if incoherent else None)
             raise StopIteration
         self.n_passes += 1
         for cluster in accepted:
@@ -100,70 +95,29 @@ class MultiStart(Extraction, Iterator[Pass]):
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
-            problem.remove(np.flatnonzero(taken))
+            self._problem.remove(np.flatnonzero(taken))
         return Pass(accepted, starts, solutions)
 
-    def _solve_side_by_side(self) -> tuple[Ints, list[DominantSet]]:
-        """From sampled objects, on threads: those objects, and what was reached from them."""
-        problem = self._problem
-        there = problem.alive
-        starts = sample_starts(problem.similarity, there, self._n_starts, self._sampling, self._random)
-        return starts, self._solve(starts)
+    def _solutions(self) -> tuple[Ints, list[DominantSet]]:
+        """Sampled objects, and what was reached from each of them."""
+        problem, monitor = self._problem, self._monitor
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        starts = sample_starts(problem, self._n_starts, self._sampling, self._random)
+        found, interrupted = problem.solve_many(starts, self._options, monitor, self._n_jobs)
+        solutions = [self._cut(solution) for solution in found]
+        halts = [HALTS[s.status] for s in solutions if s.status in HALTS]
+        self.end = End.INTERRUPTED if interrupted else next(iter(halts), None)
+        return starts, solutions
 
-    def _solve_together(self) -> tuple[Ints, list[DominantSet]]:
-        """The same on a device, in passes that all starts share."""
-        from dominantsets.clusters.device_sampling import sample_on_device  # imports torch
-
-        starts = sample_on_device(self._problem, self._n_starts, self._sampling, self._random)
-        points = [self._point(int(i)) for i in starts]
-        try:
-            return starts, solve_many(self._problem, points, monitor=self._monitor, **self._options)
-        except KeyboardInterrupt:  # before the first pass was whole
-            self.end = End.INTERRUPTED
-            return starts, []
-
-    def _point(self, i: int) -> Point:
-        """All mass on the object, or half of it, the rest spread over the others."""
-        if self._start == "vertex" or self._problem.n_alive == 1:
-            return Point(np.array([i]), np.ones(1))
-        alive = self._problem.living()
-        weights = np.full(alive.size, HALF / (alive.size - 1))
-        weights[np.searchsorted(alive, i)] = HALF
-        return Point(alive, weights)
-
-    def _solve(self, starts: Ints) -> list[DominantSet]:
-        problem, monitor, options = self._problem, self._monitor, self._options
-        if isinstance(problem, LowRankShards):  # all starts share the rounds
-            half = self._start == "barycenter" and problem.n_alive > 1
-            images = problem.half_on(starts) if half else problem.on(starts)
-            return solve_far(problem, images, monitor=monitor, **options)
-        n_jobs = 1 if isinstance(problem.similarity, Sharded) else self._n_jobs
-        guarded = _Guarded(monitor)
-        work = Parallel(n_jobs, backend="threading", return_as="generator")(
-            # columns are kept by one solver at a time, everything else is shared
-            delayed(solve_from)(problem.thread_copy(), self._point(int(i)), monitor=guarded, **options)
-            for i in starts
-        )
-        found: list[DominantSet] = []
-        try:
-            for solution in work:
-                found.append(solution)
-        except KeyboardInterrupt:  # what has been reached counts; the others end at their next look
-            guarded.halt = Status.INTERRUPTED
-            self.end = End.INTERRUPTED
-        return found
-
-    def _accept(
-        self, solutions: list[DominantSet]
-    ) -> tuple[list[DominantSet], NDArray[np.bool_], End | None]:
+    def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], Flags, Ints, bool]:
         """By falling value, those that overlap what is accepted by no more than the limit.
 
-        With their objects, and why the best one was refused, where it was. What dissolved is no cluster,
-        unless nothing else is.
+        With their objects, those of sets that are smaller than asked for, and whether one was not coherent.
+        What dissolved is no cluster, unless nothing else is.
         """
-        taken = np.zeros(self._problem.n, dtype=bool)
+        taken, small = np.zeros(self._problem.n, dtype=bool), np.zeros(self._problem.n, dtype=bool)
         accepted: list[DominantSet] = []
-        refused: End | None = None
+        incoherent = False
         for solution in sorted(solutions, key=lambda s: (s.status is Status.DISSOLVED, -s.value)):
             if solution.status is Status.DISSOLVED and accepted:
                 break
@@ -172,31 +126,14 @@ class MultiStart(Extraction, Iterator[Pass]):
             shared = np.count_nonzero(taken[solution.members])
             if shared > self._max_overlap * len(solution) or shared == len(solution):
                 continue
-            unwanted = self._unwanted(solution, self.n_clusters + len(accepted))
-            if unwanted is not None:
-                refused = refused or unwanted
-                continue
-            accepted.append(solution)
-            taken[solution.members] = True
-        return accepted, taken, refused
-
-
-class _Guarded(Monitor):
-    """A monitor for several threads: one at a time tells the callback, and all end when told to."""
-
-    def __init__(self, monitor: Monitor) -> None:
-        super().__init__(None, None)
-        self._monitor = monitor
-        self._lock = threading.Lock()
-        self.halt: Status | None = None
-        self.deadline, self.began = monitor.deadline, monitor.began
-        self.callback = monitor.callback
-
-    def report(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
-        with self._lock:
-            if self.halt is None:
-                self.halt = self._monitor.report(n_iter, value, gap, support_size)
-            return self.halt
+            if len(solution) < self._min_size:
+                small[solution.members] = True
+            elif self._incoherent(solution, self.n_clusters + len(accepted)):
+                incoherent = True
+            else:
+                accepted.append(solution)
+                taken[solution.members] = True
+        return accepted, taken, np.flatnonzero(small), incoherent
 
 
 def multistart(
@@ -279,12 +216,13 @@ def multistart(
     >>> sorted(len(c) for p in passes for c in p.clusters), passes.n_passes
     ([20, 20, 20], 1)
     """
-    check_options(algorithm, shift, tol, max_iter, max_time)
+    check_run(shift, max_time)
+    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace).checked()
     check_multistart(n_starts, sampling, max_overlap, start)
     similarity = as_similarity(S)
-    check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
-    algorithm = choose(algorithm, similarity, float(shift), 0)  # 0: a start is given
-    check_start(0 if start == "vertex" or algorithm == "exact" else start, algorithm, similarity.n)
+    check_peeling(similarity.n, n_clusters, min_cluster_size)
+    options = options.chosen_for(similarity, float(shift), start=0)  # 0: a start is given
+    options.check_start(similarity.n, sampled_start(options))
     return MultiStart(
         similarity,
         n_clusters,
@@ -294,15 +232,15 @@ def multistart(
         n_jobs=n_jobs,
         random_state=random_state,
         shift=float(shift),
-        algorithm=algorithm,
-        start=start,
-        tol=float(tol),
-        max_iter=int(max_iter),
-        cutoff=float(cutoff),
+        options=options,
         min_cluster_size=int(min_cluster_size),
         monitor=Monitor(max_time, callback),
-        trace=trace,
     )
+
+
+def sampled_start(options: SolverOptions) -> Any:
+    """What a start of multi-start is like: an object (the number 0 stands for it), or half of the mass there."""
+    return 0 if options.start == "vertex" or options.algorithm == "exact" else options.start
 
 
 def check_multistart(n_starts: Any, sampling: Any, max_overlap: Any, start: Any) -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dominantsets._checks import check_int, check_real
+from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.solvers import Callback, DominantSet, Monitor, Status, solve_from, solve_problem
-from dominantsets.solvers.api import check_options, choose, make_problem
+from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.options import check_run
 from dominantsets.solvers.problem import Outcome, Point
-from dominantsets.solvers.starts import check_start
+from dominantsets.solvers.result import HALTS, End
 
 _log = logging.getLogger(__name__)
 
@@ -29,26 +28,6 @@ COHERENT = 0.1
 PATIENCE = 4  # sets in a row that do not stand alone, after which no more are looked for then
 
 
-class End(enum.Enum):
-    """Why peeling ended."""
-
-    N_CLUSTERS = "n_clusters"  # as many clusters as asked for
-    ALL_ASSIGNED = "all_assigned"  # no object is left
-    NO_SIMILARITY = "no_similarity"  # no positive similarity is left among the remaining objects
-    MIN_CLUSTER_SIZE = "min_cluster_size"  # the next cluster would be smaller than asked for
-    NOT_COHERENT = "not_coherent"  # the next cluster is hardly more alike than all the data
-    TIME_LIMIT = "time_limit"  # the budget of time is used up
-    INTERRUPTED = "interrupted"  # Ctrl-C
-    STOPPED = "stopped"  # the callback returned True
-
-
-HALTS = {
-    Status.TIME_LIMIT: End.TIME_LIMIT,
-    Status.INTERRUPTED: End.INTERRUPTED,
-    Status.STOPPED: End.STOPPED,
-}
-
-
 class Extraction:
     """Clusters that are taken out of one similarity: what :class:`Peeling` and multi-start share."""
 
@@ -58,15 +37,10 @@ class Extraction:
         n_clusters: int | None,
         *,
         shift: float,
-        algorithm: str,
-        start: Any,
-        tol: float,
-        max_iter: int,
-        cutoff: float,
-        min_cluster_size: int,
+        options: SolverOptions,
         monitor: Monitor,
+        min_cluster_size: int = 1,
         degrees: Floats | None = None,
-        trace: bool = False,
         judged: bool = False,
         warm: Sequence[DominantSet] = (),
     ) -> None:
@@ -75,26 +49,17 @@ class Extraction:
         self._judged = judged or n_clusters is None
         self._warm = warm  # where the clusters are expected, from a rough run
         self._refused = 0
-        self.n_clusters = 0
+        self.n_clusters = self.n_skipped = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
-        self._problem = make_problem(similarity, shift, degrees, cutoff)
-        self._start = start
-        self._cutoff = cutoff
+        self._problem = problem = make_problem(similarity, shift, degrees)
+        self._options, self._monitor = options, monitor
         self._min_size = min_cluster_size
-        self._monitor = monitor
-        self._options: dict[str, Any] = {
-            "algorithm": algorithm,
-            "tol": tol,
-            "max_iter": max_iter,
-            "trace": trace,
-        }
-        everything = self._problem.degrees
-        self._largest_degree = float(everything.max())
+        self._largest_degree = problem.largest_degree()
         pairs = similarity.n * (similarity.n - 1)
-        mean = float(everything.sum()) / pairs if pairs else 0.0
-        peak = mean if similarity.self_similarity is None else similarity.self_similarity
-        self.coherence = mean + COHERENT * (peak - mean)
+        mean = problem.total_degree() / pairs if pairs else 0.0
+        own = mean if similarity.self_similarity is None else similarity.self_similarity
+        self.coherence = mean + COHERENT * (own - mean)
 
     def _label(self, found: DominantSet) -> None:
         """Give a cluster its number; an object that an earlier one has stays there."""
@@ -114,51 +79,57 @@ class Extraction:
 
     def _nothing_left(self) -> End | None:
         problem = self._problem
-        if problem.n_alive == 0:
-            return End.ALL_ASSIGNED
         if self._wanted is None and self._refused >= PATIENCE:
             return End.NOT_COHERENT
-        if self._monitor.out_of_time() and self.n_clusters:
+        if self._monitor.out_of_time() and (self.n_clusters or self.n_skipped):
             return End.TIME_LIMIT
-        if problem.n == 1:  # a single object is a cluster of one, although it has no similarity
+        if problem.n == 1 and problem.n_alive:  # a cluster of one, although it has no similarity
             return None
+        end = self._no_similarity_left()
+        return End.MIN_CLUSTER_SIZE if end is not None and self.n_skipped else end
+
+    def _no_similarity_left(self) -> End | None:
+        problem, similarity = self._problem, self._problem.similarity
+        if problem.n_alive == 0:
+            return End.ALL_ASSIGNED
         if problem.n_alive == 1:
             return End.NO_SIMILARITY
-        components = problem.similarity.components
+        components = similarity.components
         if components is not None and np.bincount(components[problem.alive]).max() == 1:
             return End.NO_SIMILARITY
-        if problem.shift > 0.0 and not problem.similarity.zero_means_unrelated:
+        if problem.shift > 0.0 and not similarity.zero_means_unrelated:
             return None
-        if float(problem.degrees[problem.vertex()]) <= RESIDUE * self._largest_degree:
+        if problem.largest_degree() <= RESIDUE * self._largest_degree:
             problem.recompute_degrees()
-            if float(problem.degrees[problem.vertex()]) <= problem.similarity.rounding * problem.n_alive:
+            if problem.largest_degree() <= similarity.rounding * problem.n_alive:
                 return End.NO_SIMILARITY
         return None
 
-    def _unwanted(self, found: DominantSet, before: int | None = None) -> End | None:
-        """Why a cluster is not to be had, if it is not; ``before`` clusters have been found."""
-        before = self.n_clusters if before is None else before
-        if len(found) < self._min_size:
-            return End.MIN_CLUSTER_SIZE
-        if self._wanted is not None or self._problem.n == 1:
-            return None
-        if before and len(found) == 1:
-            return End.NOT_COHERENT
+    def _skip(self, objects: Ints) -> None:
+        """Leave out sets with fewer members than asked for: their objects get no label."""
+        self.n_skipped += 1
+        self._refused += 1
+        self._problem.remove(objects)
+
+    def _incoherent(self, found: DominantSet, before: int) -> bool:
+        """Whether a set is too little alike, where the number of clusters is open; ``before`` were found."""
+        if self._wanted is not None or self._problem.n == 1 or not before:
+            return False
+        if len(found) == 1:
+            return True
         # the mean of all pairs says nothing where objects of different components are no pairs
-        if before and found.threshold <= self.coherence and self._problem.similarity.components is None:
-            return End.NOT_COHERENT
-        return None
+        return found.threshold <= self.coherence and self._problem.similarity.components is None
 
     def _cut(self, found: DominantSet) -> DominantSet:
         """Leave out weights up to the cutoff; the certificate is that of what is left."""
-        keep = found.weights > self._cutoff
+        keep = found.weights > self._options.cutoff
         if keep.all():
             return found
         if not keep.any():
             keep[np.argmax(found.weights)] = True
         x = Point(found.members[keep], found.weights[keep])
         outcome = Outcome(x, found.n_iter, found.status, found.trace)
-        return certify(self._problem, outcome, tol=self._options["tol"], algorithm=found.algorithm)
+        return certify(self._problem, outcome, self._options)
 
 
 class Peeling(Extraction, Iterator[DominantSet]):
@@ -177,30 +148,38 @@ class Peeling(Extraction, Iterator[DominantSet]):
     """
 
     def __next__(self) -> DominantSet:
-        if self.end is None:
-            self.end = self._nothing_left()
-        if self.end is not None:
-            raise StopIteration
-        problem, monitor = self._problem, self._monitor
-        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
-        start = self._start
-        if self.n_clusters and not isinstance(start, str):  # an object or weights hold for the first one
-            start = "barycenter" if self._options["algorithm"] == "replicator" else "vertex"
-        warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
-        if warm is not None and problem.is_alive(warm.members).all():
-            found = solve_from(problem, Point(warm.members, warm.weights), monitor=monitor, **self._options)
-        else:
-            found = solve_problem(problem, start=start, monitor=monitor, **self._options)
-        found = self._cut(found)
-        self.end = HALTS.get(found.status) or self._unwanted(found)
-        if self.end in (End.MIN_CLUSTER_SIZE, End.NOT_COHERENT):
+        while True:
+            if self.end is None:
+                self.end = self._nothing_left()
+            if self.end is not None:
+                raise StopIteration
+            found = self._cut(self._next_set())
+            self.end = HALTS.get(found.status)
+            if len(found) >= self._min_size or self.end is not None:
+                break
+            self._skip(found.members)
+        if self.end is None and self._incoherent(found, self.n_clusters):
+            self.end = End.NOT_COHERENT
+        if self.end is End.NOT_COHERENT or len(found) < self._min_size:
             raise StopIteration
         self._label(found)
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
-            problem.remove(found.members)
+            self._problem.remove(found.members)
         return found
+
+    def _next_set(self) -> DominantSet:
+        """A dominant set of what is left."""
+        problem, monitor, options = self._problem, self._monitor, self._options
+        monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
+        start = options.start
+        if problem.n_alive < problem.n and not isinstance(start, str):  # an object or weights hold at first
+            start = "barycenter" if options.algorithm == "replicator" else "vertex"
+        warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
+        if warm is not None and problem.is_alive(warm.members).all():
+            return problem.solve_from(Point(warm.members, warm.weights), options, monitor)
+        return problem.solve(options, monitor, start)
 
 
 def peel(
@@ -249,7 +228,7 @@ def peel(
     cutoff : float, default=2e-12
         The paper's :math:`\delta`: members have a weight above it.
     min_cluster_size : int, default=1
-        Peeling ends before a cluster with fewer members.
+        Sets with fewer members are skipped: their objects get no label, and peeling goes on.
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
@@ -274,30 +253,31 @@ def peel(
     >>> clusters.labels
     array([ 1,  1,  0,  0, -1])
     """
-    check_options(algorithm, shift, tol, max_iter, max_time)
+    check_run(shift, max_time)
+    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace).checked()
     similarity = as_similarity(S)
-    check_peeling(similarity.n, n_clusters, cutoff, min_cluster_size)
-    algorithm = choose(algorithm, similarity, float(shift), start)
-    check_start(start, algorithm, similarity.n)
+    check_peeling(similarity.n, n_clusters, min_cluster_size)
+    options = options.chosen_for(similarity, float(shift))
+    options.check_start(similarity.n)
     return Peeling(
         similarity,
         n_clusters,
         shift=float(shift),
-        algorithm=algorithm,
-        start=start,
-        tol=float(tol),
-        max_iter=int(max_iter),
-        cutoff=float(cutoff),
+        options=options,
         min_cluster_size=int(min_cluster_size),
         monitor=Monitor(max_time, callback),
-        trace=trace,
     )
 
 
-def check_peeling(n: int, n_clusters: Any, cutoff: Any, min_cluster_size: Any) -> None:
+def check_peeling(n: int, n_clusters: Any, min_cluster_size: Any) -> None:
     """Refuse what peeling cannot use, before any long work."""
     if n_clusters is not None and check_int("n_clusters", n_clusters, at_least=1) > n:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {n} objects there are.")
-    if not 0.0 <= check_real("cutoff", cutoff) < 1.0:
-        raise ValueError(f"cutoff must be at least 0 and below 1, got {cutoff!r}.")
+        raise ValueError(f"n_clusters={n_clusters} is more than the number of objects, {n}.")
     check_int("min_cluster_size", min_cluster_size, at_least=1)
+
+
+def renumbered(labels: Ints, kept: Sequence[int], count: int) -> Ints:
+    """Labels of those of ``count`` clusters that are kept, in their order; -1 for the others'."""
+    numbers = np.full(count + 1, -1, dtype=np.int64)  # the last place is for the label -1
+    numbers[list(kept)] = np.arange(len(kept))
+    return numbers[labels]

@@ -8,47 +8,41 @@ to 64 landmarks. Its width is the median distance of a sample.
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist
 from sklearn.utils.random import sample_without_replacement
 
 from dominantsets._checks import check_choice, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.similarity import Kernel, LowRank, Sharded, Similarity
-from dominantsets.similarity.sharded import ShardedLowRank
-from dominantsets.similarity.sharded_kernel import ShardedKernel
+from dominantsets.similarity.formulas import one_over_median
+from dominantsets.solvers import Problem
 
 EXACT_LIMIT = 1_500  # objects up to which L is formed and decomposed; above it Nyström features
 LANDMARKS = 400  # of the Nyström features: their number bounds the rank
-PROFILES = 64  # objects to which similarities describe an object that has no features
+MEDIAN_OF = 500  # objects whose distances set the kernel's width
 RANK = 1e-10  # eigenvalues below this share of the largest are taken as zero
-VISIBLE = 20_000  # objects in pieces that a DPP sees
 SAMPLINGS = ("uniform", "dpp")
 
 
-def sample_starts(
-    similarity: Similarity,
-    there: NDArray[np.bool_],
-    k: int,
-    sampling: str,
-    random_state: np.random.RandomState,
-) -> Ints:
-    """Draw k different objects of those that are there (all, where they are fewer), in the order drawn.
+def sample_starts(problem: Problem, k: int, sampling: str, random_state: np.random.RandomState) -> Ints:
+    """Draw k different objects of those that are alive (all, where they are fewer), in the order drawn.
 
-    Of objects in pieces a DPP sees 20,000, drawn uniformly, where there are more.
+    Of objects that are not in memory a DPP sees a uniform sample.
     """
-    count = int(np.count_nonzero(there))
-    k = min(k, count)
-    if check_choice("sampling", sampling, SAMPLINGS) == "uniform" or k == count or k == 1:
-        return _numbered(there, sample_without_replacement(count, k, random_state=random_state))
-    if isinstance(similarity, Sharded) and count > VISIBLE:
-        seen = np.sort(sample_without_replacement(count, VISIBLE, random_state=random_state))
-        alive = _numbered(there, seen)
-    else:
-        alive = np.flatnonzero(there)
-    return alive[filled_up(k_dpp(describe(similarity, alive), k, random_state), k, alive.size, random_state)]
+    alive = problem.n_alive
+    k = min(k, alive)
+    if check_choice("sampling", sampling, SAMPLINGS) == "uniform" or k == alive or k == 1:
+        return problem.numbered(sample_without_replacement(alive, k, random_state=random_state))
+    pool, seen = problem.similarity.describable, np.arange(alive)
+    if alive > pool:
+        seen = np.sort(sample_without_replacement(alive, pool, random_state=random_state))
+    objects = problem.numbered(seen)
+    chosen = k_dpp(problem.similarity.describe(objects), k, random_state)
+    return objects[filled_up(chosen, k, objects.size, random_state)]
 
 
 def filled_up(chosen: Ints, k: int, count: int, random_state: np.random.RandomState) -> Ints:
@@ -63,77 +57,57 @@ def filled_up(chosen: Ints, k: int, count: int, random_state: np.random.RandomSt
     return np.concatenate([chosen, random_state.choice(rest, k - chosen.size, replace=False)])
 
 
-def _numbered(there: NDArray[np.bool_], places: Ints) -> Ints:
-    """The objects at given places among those that are there, without a list of all of them."""
-    width = 2**16
-    counts = np.add.reduceat(there, np.arange(0, there.size, width), dtype=np.int64)
-    ends = np.cumsum(counts)
-    blocks = np.searchsorted(ends, places, side="right")
-    out = np.empty(len(places), dtype=np.int64)
-    for block in np.unique(blocks):
-        mine, begin = blocks == block, block * width
-        inside = np.flatnonzero(there[begin : begin + width])
-        out[mine] = begin + inside[places[mine] - (ends[block] - counts[block])]
-    return out
+def library_of(X: Any) -> Any:
+    """The library that X is an array of: NumPy or torch, which share the functions used below."""
+    return sys.modules[type(X).__module__.partition(".")[0]]
 
 
-def describe(similarity: Similarity, objects: Ints) -> Floats:
-    """Rows that tell objects apart: their features, or their similarities to landmarks."""
-    if isinstance(similarity, (ShardedLowRank, ShardedKernel)):
-        return similarity.rows_of(objects)
-    if isinstance(similarity, (LowRank, Kernel)) and not similarity.rows.sparse:
-        return similarity.rows.take(objects)
-    marks = objects[np.linspace(0, objects.size - 1, min(PROFILES, objects.size)).astype(np.int64)]
-    return similarity.block(objects, marks)
+def to_host(X: Any) -> Floats:
+    """As a NumPy array."""
+    return np.asarray(X.cpu() if hasattr(X, "cpu") else X)
 
 
-def k_dpp(X: Floats, k: int, random_state: np.random.RandomState) -> Ints:
+def k_dpp(X: Any, k: int, random_state: np.random.RandomState) -> Ints:
     """Draw from the k-DPP of the Gaussian kernel of the rows of X; fewer where its rank is lower.
 
     Up to 1,500 rows the kernel itself is decomposed. Above, it is replaced by its Nyström approximation
     on 400 landmarks, F F' with n × 400 features F, whose eigenvectors come from the small matrix F'F
-    (the dual form): O(n) memory for each landmark, no n × n matrix.
+    (the dual form): O(n) memory for each landmark, no n × n matrix. X stays where it is.
     """
-    gamma = _one_over_median_square(X, random_state)
-    if len(X) <= EXACT_LIMIT:
-        values, vectors = np.linalg.eigh(_gaussian(X, X, gamma))
-        kept = values > RANK * values[-1]
-        values, vectors = values[kept], vectors[:, kept]
-    else:
-        F = _nystroem(X, gamma, random_state)
-        values, small = np.linalg.eigh(F.T @ F)
-        kept = values > RANK * values[-1]
-        values, vectors = values[kept], small[:, kept]
-    k = min(k, values.size)
-    chosen = elementary(values, k, random_state)
-    if len(X) <= EXACT_LIMIT:
-        return _projection(vectors[:, chosen], random_state)
-    return _projection(F @ (vectors[:, chosen] / np.sqrt(values[chosen])), random_state)
-
-
-def _gaussian(P: Floats, Q: Floats, gamma: float) -> Floats:
-    out: Floats = cdist(P, Q, "sqeuclidean")
-    out *= -gamma
-    return np.exp(out, out=out)
-
-
-def _one_over_median_square(X: Floats, random_state: np.random.RandomState) -> float:
-    some = X if len(X) <= 500 else X[random_state.choice(len(X), 500, replace=False)]
-    squares = pdist(some, "sqeuclidean")
-    squares = squares[squares > 0]
-    return 1.0 / float(np.median(squares)) if squares.size else 1.0
-
-
-def _nystroem(X: Floats, gamma: float, random_state: np.random.RandomState) -> Floats:
-    """Features F with F F' the Nyström approximation: C W^(-1/2), C the kernel's columns of the landmarks."""
-    marks = X[random_state.choice(len(X), min(LANDMARKS, len(X)), replace=False)]
-    values, vectors = np.linalg.eigh(_gaussian(marks, marks, gamma))
+    xp = library_of(X)
+    some = X if len(X) <= MEDIAN_OF else X[random_state.choice(len(X), MEDIAN_OF, replace=False)]
+    gamma = one_over_median(to_host(_squares(some, some)))
+    F = X if len(X) <= EXACT_LIMIT else _nystroem(X, gamma, random_state)
+    values, vectors = xp.linalg.eigh(_gaussian(X, X, gamma) if F is X else F.T @ F)
     kept = values > RANK * values[-1]
-    root = vectors[:, kept] / np.sqrt(values[kept])
-    F = np.empty((len(X), root.shape[1]))
-    for part in row_blocks(len(X), 8 * len(marks)):
-        F[part] = _gaussian(X[part], marks, gamma) @ root
-    return F
+    values, vectors = values[kept], vectors[:, kept]
+    chosen = elementary(to_host(values), min(k, len(values)), random_state)
+    if F is X:
+        return _projection(vectors[:, chosen], random_state)
+    return _projection(F @ (vectors[:, chosen] / values[chosen] ** 0.5), random_state)
+
+
+def _squares(P: Any, Q: Any) -> Any:
+    """Squared distances of all rows."""
+    if isinstance(P, np.ndarray):
+        return cdist(P, Q, "sqeuclidean")
+    return ((P * P).sum(1)[:, None] + (Q * Q).sum(1) - 2.0 * (P @ Q.T)).clip(min=0.0)
+
+
+def _gaussian(P: Any, Q: Any, gamma: float) -> Any:
+    return library_of(P).exp(-gamma * _squares(P, Q))
+
+
+def _nystroem(X: Any, gamma: float, random_state: np.random.RandomState) -> Any:
+    """Features F with F F' the Nyström approximation: C W^(-1/2), C the kernel's columns of the landmarks."""
+    xp = library_of(X)
+    marks = X[random_state.choice(len(X), min(LANDMARKS, len(X)), replace=False)]
+    values, vectors = xp.linalg.eigh(_gaussian(marks, marks, gamma))
+    kept = values > RANK * values[-1]
+    root = vectors[:, kept] / values[kept] ** 0.5
+    return xp.concatenate(
+        [_gaussian(X[part], marks, gamma) @ root for part in row_blocks(len(X), 8 * len(marks))]
+    )
 
 
 def log_elementary(logs: Floats, k: int) -> Floats:
@@ -165,21 +139,20 @@ def elementary(values: Floats, k: int, random_state: np.random.RandomState) -> I
     return np.array(chosen, dtype=np.int64)
 
 
-def _projection(V: Floats, random_state: np.random.RandomState) -> Ints:
+def _projection(V: Any, random_state: np.random.RandomState) -> Ints:
     """Draw from the DPP of the projection V V', V with orthonormal columns: one object for each column.
 
     An object is drawn in proportion to what is left of the squared length of its row once the directions of
     those drawn before are taken out; O(n) for each direction.
     """
-    n, k = V.shape
-    left = np.einsum("ij,ij->i", V, V)
-    directions = np.zeros((k, k))
-    drawn = np.empty(k, dtype=np.int64)
-    for step in range(k):
-        weights = np.maximum(left, 0.0)
-        weights[drawn[:step]] = 0.0
-        drawn[step] = i = int(random_state.choice(n, p=weights / weights.sum()))
+    xp, k = library_of(V), V.shape[1]
+    left, directions, drawn = (V * V).sum(1), 0.0 * V[:k], []
+    for step, uniform in enumerate(random_state.uniform(size=k).tolist()):
+        edges = left.clip(min=0.0).cumsum(0)
+        i = xp.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(V) - 1)
+        drawn.append(i)
         row = V[i] - directions[:step].T @ (directions[:step] @ V[i])
-        directions[step] = row / np.linalg.norm(row)
-        left -= np.square(V @ directions[step])
-    return drawn
+        directions[step] = row / (row @ row) ** 0.5
+        left = left - (V @ directions[step]) ** 2
+        left[i] = -1.0  # no object twice
+    return np.array([int(i) for i in drawn], dtype=np.int64)

@@ -26,14 +26,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.peeling import HALTS, End, Peeling
+from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.significance import Judgement
-from dominantsets.labels.partition import noise_of
+from dominantsets.labels.noise import noise_of
 from dominantsets.labels.refinement import refine
-from dominantsets.similarity import LowRank, Path, Sharded, Similarity, as_similarity
-from dominantsets.similarity.sharded import ShardedLowRank
-from dominantsets.solvers import DominantSet, Monitor
-from dominantsets.solvers.api import choose
+from dominantsets.similarity import Similarity
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions
+from dominantsets.solvers.result import HALTS, End
 
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
@@ -187,9 +186,8 @@ def choose_shift(
         return Resolution(scale.shift(SHARES[1]), "too little to compare.")
     objects = _sample(similarity, degrees, n_clusters)
     sub, sub_degrees, sub_scale = similarity, degrees, scale
-    far_away = similarity.on_device or isinstance(similarity, Sharded)  # what is elsewhere is looked at here
-    if objects.size < similarity.n or far_away:
-        sub = restricted(similarity, objects)
+    if objects.size < similarity.n or not similarity.in_memory:
+        sub = similarity.sample(objects)
         sub_degrees = sub.degrees()
         sub_scale = Scale(sub, sub_degrees)
     trials: list[_Trial] = []
@@ -239,30 +237,8 @@ def _resolve_graph(
 
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
-    limit = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
-    if not (isinstance(similarity, LowRank | ShardedLowRank) or _on_device(similarity)):
-        limit = min(limit, SAMPLE_OF_MATRIX)
-    if similarity.n <= limit or isinstance(similarity, Path):
-        return np.arange(similarity.n)
-    return np.sort(_by_degree(degrees, limit))
-
-
-def _on_device(similarity: Similarity) -> bool:
-    """Whether it is made of features of low rank that are on a device."""
-    return similarity.on_device and similarity.offset is not None
-
-
-def restricted(similarity: Similarity, objects: Ints) -> Similarity:
-    """The similarity of some of the objects, on the host."""
-    if _on_device(similarity):
-        brought: Similarity = similarity.brought(objects)  # type: ignore[attr-defined]
-        return brought
-    if not isinstance(similarity, LowRank | ShardedLowRank):
-        sub = as_similarity(similarity.block(objects, objects))
-        sub.self_similarity = similarity.self_similarity
-        return sub
-    params = {"offset": similarity.offset} if similarity.kind == "linear" else {}
-    return as_similarity(similarity.rows_of(objects), similarity.kind, **params)
+    limit = similarity.sample_limit(max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0)), SAMPLE_OF_MATRIX)
+    return np.arange(similarity.n) if similarity.n <= limit else np.sort(_by_degree(degrees, limit))
 
 
 def _try(
@@ -279,15 +255,17 @@ def _try(
     ``shift`` is the resolution's for all objects, ``here`` for those of the sample.
     """
     run = Peeling(
-        sub, None if n_clusters is None else min(n_clusters, sub.n), shift=here,
-        algorithm=choose("auto", sub, here, "vertex"), start="vertex", tol=ROUGH, max_iter=10_000,
-        cutoff=2e-12, min_cluster_size=1, monitor=monitor, degrees=degrees.copy(), judged=True,
-    )  # fmt: skip
+        sub,
+        None if n_clusters is None else min(n_clusters, sub.n),
+        shift=here,
+        options=SolverOptions(tol=ROUGH, max_iter=10_000, cutoff=2e-12).chosen_for(sub, here),
+        monitor=monitor,
+        degrees=degrees.copy(),
+        judged=True,
+    )
     clusters = list(run)
     kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.alone]
-    numbers = np.full(len(clusters) + 1, -1, dtype=np.int64)
-    numbers[kept] = np.arange(len(kept))
-    labels = numbers[run.labels]
+    labels = renumbered(run.labels, kept, len(clusters))
     score = sum(_weight(run.judgements[k]) for k in kept) / sub.n
     candidate = Candidate(share, shift, len(kept), float((labels >= 0).mean()), score)
     trial = _Trial(candidate, [clusters[k] for k in kept], labels, clusters)
@@ -317,10 +295,17 @@ def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, s
 
 def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
     """The partition with the highest objective among the refined ones of all candidates, noise left out."""
-    outside, _ = noise_of(sub, best.clusters, best.labels)
+    outside = noise_of(sub, best.clusters, best.labels).outside
     wanted = len(best.clusters)
     same = [t for t in trials if len(t.clusters) == wanted]
     starts = [
-        refine(sub, np.where(outside, -1, t.labels), wanted, outside=outside, rounds=RACE) for t in same
+        refine(
+            sub,
+            t.labels if outside is None else np.where(outside, -1, t.labels),
+            wanted,
+            outside=outside,
+            rounds=RACE,
+        )
+        for t in same
     ]
     return max(starts, key=lambda r: r.objective[-1]).labels

@@ -16,15 +16,14 @@ diagonal), H the centring matrix and :math:`\kappa` the similarity of an object 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Floats, Ints
-from dominantsets.similarity import LowRank, Similarity
-from dominantsets.similarity.sharded import ShardedLowRank
-from dominantsets.solvers import DominantSet, Problem
-from dominantsets.solvers.problem import Point
+from dominantsets._typing import Ints
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import evenly
+from dominantsets.solvers import DominantSet, Point, Problem
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
 # Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
@@ -77,39 +76,12 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
     """
     if similarity.self_similarity is None or objects.size == 0:
         return float("nan")
-    on_device = similarity.on_device and similarity.offset is not None
-    wide = isinstance(similarity, LowRank) and not similarity.rows.sparse
-    wide = (wide or on_device or isinstance(similarity, ShardedLowRank)) and similarity.n_features <= SOME
-    few = _evenly(objects, MANY if wide else SOME)
+    few = evenly(objects, similarity.scatter_limit(SOME, MANY))
     kappa = similarity.self_similarities(few) + shift
     if few.size < 2:
         return 1.0
     if float(kappa.min()) <= 0.0:
         return float("nan")
     scale = objects.size / few.size / kappa
-    if wide:
-        J = _scatter(similarity, few, scale)
-    else:
-        J = similarity.block(few, few)
-        J[np.diag_indices_from(J)] = kappa - shift
-        J -= scale @ J / scale.sum()
-        J -= (J @ scale / scale.sum())[:, None]
-        J *= np.sqrt(np.multiply.outer(scale, scale))
+    J = similarity.scatter(few, kappa - shift, scale, SOME)
     return 1.0 - float(np.linalg.eigvalsh(J)[-1])
-
-
-def _scatter(similarity: Any, objects: Ints, scale: Floats) -> Floats:
-    """Second moments of rows about their mean, each with its scale: or the smaller matrix of the same top."""
-    if similarity.on_device:
-        return similarity.scatter(objects, scale)  # type: ignore[no-any-return]
-    rows = np.sqrt(similarity.factor) * similarity.rows_of(objects)
-    rows -= scale @ rows / scale.sum()
-    rows *= np.sqrt(scale)[:, None]
-    out: Floats = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
-    return out
-
-
-def _evenly(objects: Ints, count: int) -> Ints:
-    if objects.size <= count:
-        return objects
-    return objects[np.linspace(0, objects.size - 1, count).astype(np.int64)]

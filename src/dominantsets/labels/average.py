@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,22 @@ def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], l
     return labels
 
 
-def predict_by_payoff(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
+class Core(NamedTuple):
+    """What new objects need of a cluster: a summary of its weights, and the payoff to exceed."""
+
+    summary: Any
+    level: float
+
+    @classmethod
+    def of(cls, similarity: Similarity, cluster: DominantSet) -> Core:
+        # Members themselves (with a shift of 0) have just the payoff f, give or take the gap; no
+        # outsider of the training data comes nearer than the margin.
+        unit = max(cluster.value, cluster.threshold, 0.0)
+        slack = min(0.5 * max(cluster.margin, 0.0), ROUNDING * unit)
+        return cls(similarity.summarise(cluster.members, cluster.weights), cluster.threshold - slack)
+
+
+def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -> Ints:
     r"""The first cluster found that a new object would gain by joining, or -1.
 
     Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`, up to rounding. By the KKT
@@ -43,23 +58,22 @@ def predict_by_payoff(similarity: Similarity, clusters: Sequence[DominantSet], n
     cluster none of the clusters found before its own, so that training objects get their labels.
     """
     labels = np.full(new.shape[0], -1, dtype=np.int64)
-    for k, cluster in enumerate(clusters):
-        payoff = similarity.payoff(new, cluster.members, cluster.weights)
-        # Members themselves (with a shift of 0) have just the payoff f, give or take the gap; no
-        # outsider of the training data comes nearer than the margin.
-        unit = max(cluster.value, cluster.threshold, 0.0)
-        slack = min(0.5 * max(cluster.margin, 0.0), ROUNDING * unit)
-        labels[(labels < 0) & (payoff > cluster.threshold - slack)] = k
+    for k, core in enumerate(cores):
+        labels[(labels < 0) & (similarity.payoff_of(new, core.summary) > core.level)] = k
     return labels
 
 
-def predict_by_average(similarity: Similarity, clusters: Sequence[DominantSet], new: Any) -> Ints:
-    """The cluster with the highest average similarity to a new object."""
-    if not len(clusters):
+def predict_by_average(similarity: Similarity, averages: Sequence[Any], new: Any) -> Ints:
+    """The cluster with the highest average similarity to a new object, from summaries of equal weights."""
+    if not len(averages):
         return np.full(new.shape[0], -1, dtype=np.int64)
-    averages = np.array([similarity.payoff(new, c.members, _equal(c)) for c in clusters])
-    best = averages.argmax(axis=0)
-    return np.where(np.isneginf(averages.max(axis=0)), -1, best)
+    values = np.array([similarity.payoff_of(new, summary) for summary in averages])
+    return np.where(np.isneginf(values.max(axis=0)), -1, values.argmax(axis=0))
+
+
+def average_of(similarity: Similarity, cluster: DominantSet) -> Any:
+    """A summary of equal weights on a cluster's members."""
+    return similarity.summarise(cluster.members, _equal(cluster))
 
 
 def _equal(cluster: DominantSet) -> Floats:

@@ -16,56 +16,80 @@ which raises it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dominantsets._checks import warn
-from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
-from dominantsets.compiled.threads import GRAIN, parallel_map, thread_slices
-from dominantsets.similarity import LowRank, Path, Similarity
+from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.labels.noise import self_similarities
+from dominantsets.rows.base import Clusters
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import evenly
 from dominantsets.solvers import Monitor
 
-_NOTHING = np.empty(0)
+_NOBODY = np.empty(0, dtype=bool)
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
 EVERYBODY = 20_000  # objects up to which a round may cost their square
 SAMPLED, SAMPLED_ROUNDS = 200, 10  # above: objects that stand for a cluster, and rounds
 MOVES = 100  # single moves after a round that would lower the objective
 
 
-class Refined(NamedTuple):
+class FitBySums(NamedTuple):
+    """New objects fit clusters by a few numbers of each."""
+
+    clusters: Clusters
+
+    def of(self, similarity: Any, new: Any) -> Floats:
+        """How well new objects fit each cluster; -inf where there is no way to it."""
+        fits: Floats = similarity.fits_of(new, self.clusters)
+        return fits
+
+    def renumbered(self, order: Ints) -> FitBySums:
+        """The same with cluster order[k] as cluster k."""
+        return FitBySums(Clusters(*(part[order] for part in self.clusters)))
+
+
+class FitByMembers(NamedTuple):
+    """New objects fit clusters by their similarities to the members of each."""
+
+    summaries: list[Any]
+
+    def of(self, similarity: Any, new: Any) -> Floats:
+        """How well new objects fit each cluster; -inf where there is no way to it."""
+        fits = np.full((new.shape[0], len(self.summaries)), -np.inf)
+        for k, summary in enumerate(self.summaries):
+            if summary is not None:
+                fits[:, k] = similarity.payoff_of(new, summary)
+        return fits
+
+    def renumbered(self, order: Ints) -> FitByMembers:
+        """The same with cluster order[k] as cluster k."""
+        return FitByMembers([self.summaries[k] for k in order])
+
+
+class Refinement(NamedTuple):
     """Labels that no single round would change.
 
     ``fit`` is S_ik / root of W_k of each object in its cluster; ``objective`` its value before every round
-    and at the end; ``weights`` are the W_k.
+    and at the end; ``rule`` places new objects.
     """
 
     labels: Ints
     fit: Floats
-    weights: Floats
+    rule: FitBySums | FitByMembers
     objective: list[float]
-
-
-def self_similarities(similarity: Similarity) -> Floats:
-    """What stands on the diagonal: an object's similarity to its copy, or the largest similarity."""
-    if similarity.self_similarity is not None:
-        return similarity.self_similarities(np.arange(similarity.n))
-    return np.full(similarity.n, similarity.largest())
 
 
 class _Table:
     """S as a table: for any similarity, one product with it for each cluster and round."""
 
-    def __init__(
-        self, similarity: Similarity, labels: Ints, n_clusters: int, outside: NDArray[np.bool_] | None
-    ) -> None:
+    def __init__(self, similarity: Similarity, labels: Ints, n_clusters: int, outside: Flags) -> None:
         self.similarity, self.n_clusters = similarity, n_clusters
         self.outside = outside
         # where a round would ask for every similarity of many objects, some of each cluster stand for it
-        quick = similarity.is_sparse or isinstance(similarity, LowRank | Path)
-        self.sampled = similarity.n > EVERYBODY and not quick
+        self.sampled = similarity.n > EVERYBODY and similarity.costs_all_pairs
         self.own = self_similarities(similarity)
         self.labels = labels
         self.S: Floats = np.empty((0, 0))
@@ -79,8 +103,8 @@ class _Table:
         for k in range(self.n_clusters):
             members = np.flatnonzero(labels == k)
             size = members.size
-            if self.sampled and size > SAMPLED:
-                members = members[np.linspace(0, size - 1, SAMPLED).astype(np.int64)]
+            if self.sampled:
+                members = evenly(members, SAMPLED)
             share = np.full(members.size, size / max(1, members.size))
             self.S[:, k] = self.similarity.gradient(members, share)
             self.S[members, k] += self.own[members] * share
@@ -112,13 +136,18 @@ class _Table:
         best = np.where(stay, labels, best)
         # what has nothing in common with any cluster waits until one has grown towards it
         best = np.where(fit.max(axis=1) <= 0.0, labels, best)
-        if self.outside is not None:
+        if self.outside.size:
             best[self.outside] = -1
-        while (gone := np.setdiff1d(labels[inside], best)).size:  # one that is sent home may leave another
-            for k in gone:
-                mine = np.flatnonzero(labels == k)
-                best[mine[np.argmax(fit[mine, k])]] = k
-        return best
+        return _none_empty(labels, best, lambda members, k: fit[members, k])
+
+    def rule(self) -> FitByMembers:
+        """For new objects."""
+        summaries: list[Any] = []
+        for k, weight in enumerate(self.W):
+            members = np.flatnonzero(self.labels == k)
+            share = np.full(members.size, 1.0 / np.sqrt(max(weight, 1e-300)))
+            summaries.append(self.similarity.summarise(members, share) if members.size else None)
+        return FitByMembers(summaries)
 
     def single_moves(self) -> bool:
         """Single moves that raise the objective most, one after another; whether there was one."""
@@ -145,53 +174,29 @@ class _Table:
 
 
 class _Sums:
-    r"""The same for dense features of low rank, from d + 3 numbers a cluster.
+    """The same for features of low rank, wherever they are, from d + 2 numbers per cluster.
 
-    With :math:`m_k` the sum of a cluster's rows, :math:`n_k` their number and :math:`\beta_k` the sum of
-    their biases, :math:`S_{ik} = c\,u_i \cdot m_k + n_k (b_i + m) + \beta_k`; so a round is one compiled pass
-    that places the objects and sums their new clusters, and nothing of size n × K is made.
+    A round is one pass that places the objects and sums their new clusters; nothing of size n × K is made,
+    and only labels, fits and those sums come back.
     """
 
-    def __init__(
-        self, similarity: LowRank, labels: Ints, n_clusters: int, outside: NDArray[np.bool_] | None
-    ) -> None:
+    sampled = False
+
+    def __init__(self, similarity: Any, labels: Ints, n_clusters: int, outside: Flags) -> None:
         self.similarity, self.n_clusters = similarity, n_clusters
-        rows = similarity.rows
-        self._scale = _NOTHING if rows.scale is None else rows.scale
-        # b = -|u|² where there is one: the lengths are there already, and a sign costs no array
-        self._lengths = similarity.square_norms if similarity.kind == "sqeuclidean" else _NOTHING
-        self._outside = np.empty(0, dtype=bool) if outside is None else outside
-        self._center = np.zeros(rows.d) if rows.pending is None else rows.pending
+        self._outside = outside
         self._next: tuple[Ints, Floats] | None = None
-        self._fit = np.empty(similarity.n)
+        self._fit: Floats = np.empty(0)
         self.count(labels)
 
     def count(self, labels: Ints) -> None:
         """The sums of a partition; those that ``best`` has made on the way are not made again."""
         self.labels = labels
         if self._next is not None and self._next[0] is labels:
-            self._read(self._next[1])
-            return
-        d, rows = self.similarity.rows.d, self.similarity.rows
-        sums = np.zeros((self.n_clusters, d + 3))
-        for k in range(self.n_clusters):
-            members = np.flatnonzero(labels == k)
-            share = self._scale[members] if self._scale.size else np.ones(members.size)
-            sums[k, :d] = rows.plain_mix(members, share)
-            sums[k, d], sums[k, d + 2] = share.sum(), members.size
-            sums[k, d + 1] = self._lengths[members].sum() if self._lengths.size else 0.0
-        self._read(sums)
-
-    def _read(self, sums: Floats) -> None:
-        d, similarity = self.similarity.rows.d, self.similarity
-        mixed = sums[:, :d] - np.multiply.outer(sums[:, d], self._center)
-        leans, sizes, offset = -sums[:, d + 1], sums[:, d + 2], similarity.offset or 0.0
-        square = np.einsum("kf,kf->k", mixed, mixed)
-        self.W = similarity.factor * square + offset * sizes**2 + 2.0 * sizes * leans
-        roots = np.sqrt(np.maximum(self.W, 1e-300))
-        V = similarity.factor * mixed / roots[:, None]
-        self._V = np.column_stack([V, V @ self._center])
-        self._slopes, self._constants = sizes / roots, (offset * sizes + leans) / roots
+            sums = self._next[1]
+        else:
+            sums = self.similarity.cluster_sums(labels, self.n_clusters)
+        self.W, self._clusters = self.similarity.formula.clusters(sums)
 
     @property
     def objective(self) -> float:
@@ -199,35 +204,34 @@ class _Sums:
 
     def best(self) -> Ints:
         """The best cluster of every object, as in the table; notes the sums of what it finds."""
-        labels, rows, K = self.labels, self.similarity.rows, self.n_clusters
-        best = np.empty_like(labels)
-
-        def work(part: slice) -> Floats:
-            sums = np.zeros((K, rows.d + 3))
-            _rows.place(
-                rows.plain[part], self._V, self._constants, -self._slopes, self._scale[part],
-                self._lengths[part], labels[part], self._outside[part], best[part], self._fit[part], sums,
-            )  # fmt: skip
-            return sums
-
-        sums = np.sum(
-            parallel_map(work, thread_slices(labels.size, max(1, 8 * GRAIN // (rows.d * K)))), axis=0
-        )
-        self._next = best, sums
-        while (empty := np.setdiff1d(labels[labels >= 0], best)).size:  # no cluster loses its last one
-            for k in empty:
-                mine = np.flatnonzero(labels == k)
-                fits = rows.take(mine) @ self._V[k, :-1]
-                if self._lengths.size:
-                    fits -= self._slopes[k] * self._lengths[mine]
-                best[mine[np.argmax(fits)]] = k
-            self._next = None
+        placed = self.similarity.place(self._clusters, self.labels, self._outside)
+        self._fit = placed.fit
+        best: Ints = _none_empty(self.labels, placed.best.copy(), self._fits)
+        self._next = (best, placed.sums) if np.array_equal(best, placed.best) else None
         return best
+
+    def _fits(self, members: Ints, k: int) -> Floats:
+        rows, clusters = self.similarity.rows_of(members), self._clusters
+        only = Clusters(clusters.V[k : k + 1], clusters.slopes[k : k + 1], clusters.constants[k : k + 1])
+        return np.asarray(self.similarity.formula.fits(rows, np.square(rows).sum(axis=1), only)[:, 0])
 
     def fit_here(self) -> Floats:
         """How well each object fits where it is: known from the last round, which moved nothing."""
         self.best()
         return self._fit
+
+    def rule(self) -> FitBySums:
+        """For new objects."""
+        return FitBySums(self._clusters)
+
+
+def _none_empty(labels: Ints, best: Ints, fits: Callable[[Ints, int], Floats]) -> Ints:
+    """No cluster loses its last object: the one that fits best goes back; it may leave another one empty."""
+    while (empty := np.setdiff1d(labels[labels >= 0], best)).size:
+        for k in empty:
+            members = np.flatnonzero(labels == k)
+            best[members[np.argmax(fits(members, int(k)))]] = k
+    return best
 
 
 def refine(
@@ -235,10 +239,10 @@ def refine(
     labels: Ints,
     n_clusters: int,
     *,
-    outside: NDArray[np.bool_] | None = None,
+    outside: Flags | None = None,
     rounds: int = ROUNDS,
     monitor: Monitor | None = None,
-) -> Refined:
+) -> Refinement:
     """Re-assign every object until nothing moves, from labels with -1 for objects in no cluster.
 
     Parameters
@@ -259,20 +263,13 @@ def refine(
 
     Returns
     -------
-    Refined
+    Refinement
         Labels, how well each object fits, and the objective of every round.
     """
-    outside = outside if outside is not None and outside.any() else None
-    state: Any
-    if similarity.on_device and similarity.offset is not None:
-        from dominantsets.labels.device_refinement import DeviceSums  # imports torch
-
-        state = DeviceSums(similarity, labels.copy(), n_clusters, outside)  # type: ignore[arg-type]
-    elif isinstance(similarity, LowRank) and not similarity.rows.sparse:
-        state = _Sums(similarity, labels.copy(), n_clusters, outside)
-    else:
-        state = _Table(similarity, labels.copy(), n_clusters, outside)
-        rounds = min(rounds, SAMPLED_ROUNDS) if state.sampled else rounds
+    left_out = outside if outside is not None and outside.any() else _NOBODY
+    form: Any = _Sums if similarity.has_cluster_sums else _Table
+    state = form(similarity, labels.copy(), n_clusters, left_out)
+    rounds = min(rounds, SAMPLED_ROUNDS) if state.sampled else rounds
     state.count(state.best())  # objects in no cluster have to go somewhere first
     objective = [state.objective]
     for _ in range(rounds):
@@ -284,15 +281,15 @@ def refine(
         # it may gain nothing by rounding alone, and then that is the end.
         if state.objective <= objective[-1] * (1.0 + 1e-15):
             lost = state.objective < objective[-1] * (1.0 - 1e-12)
-            moves = lost or isinstance(state, _Table)
-            if not moves:
+            if not lost and form is _Sums:
                 state.count(before)
                 break
-            state = _Table(similarity, before, n_clusters, outside)
+            form = _Table
+            state = _Table(similarity, before, n_clusters, left_out)
             if not state.single_moves():
                 break
         objective.append(state.objective)
     else:
         if rounds == ROUNDS:
             warn(f"refinement was stopped after {ROUNDS} rounds; the objective had not settled.")
-    return Refined(state.labels, state.fit_here(), state.W, objective)
+    return Refinement(state.labels, state.fit_here(), state.rule(), objective)

@@ -1,43 +1,131 @@
-"""Objects that are kept in pieces of consecutive rows, here or elsewhere.
+"""One protocol for feature rows: a named operation over blocks of consecutive rows, whose replies add up.
 
-Whoever asks sends one function to every piece and gets the results in the order of the pieces. A piece
-remembers what it has worked out, but nothing that could not be worked out again: its rows come from where the
-data come from, and who of its objects is still there from the :class:`Mask` of whoever asks. So a piece may
-be lost at any time, and made again anywhere.
+A store keeps its rows in blocks: one in memory, many in Dask chunks (in this process or on workers), one on a
+device. Who needs something of all rows sends one operation to every block and gets the replies in the order
+of the blocks. A block remembers what it has worked out, but nothing that could not be worked out again: its
+rows come from where the data come from, and which of its objects are alive from a :class:`Mask`. So a
+block may be lost at any time, and made again anywhere.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property, reduce
+from operator import add
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
-from dominantsets._typing import Ints
-from dominantsets.compiled.threads import N_THREADS, single_threaded
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import single_threaded
 
+LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 _T = TypeVar("_T")
 _J = TypeVar("_J")
 
 
-class Piece:
-    """Consecutive objects: their rows, who of them is still there, and what has been worked out of them."""
+class Recipe(NamedTuple):
+    """What turns stored rows into the rows of a formula: all that a block needs besides its data."""
 
-    def __init__(self, read: Callable[[], Any], begin: int, size: int, *, kept: bool = True) -> None:
+    name: str  # tells what a block remembers of this similarity from what it does of another
+    formula: Any  # a Formula, or a kernel's
+    center: Floats | None
+
+
+class Survey(NamedTuple):
+    """A first look at the rows of a block."""
+
+    total: Floats
+    finite: bool
+    least: float
+    most: float
+
+    def __add__(self, other: Any) -> Survey:
+        return Survey(
+            self.total + other.total,
+            self.finite and other.finite,
+            min(self.least, other.least),
+            max(self.most, other.most),
+        )
+
+
+class Sums(NamedTuple):
+    """Sums over the objects of a block that are alive, for row sums of the similarity."""
+
+    rows: Floats
+    squares: float  # of the rows' lengths
+    longest: float  # the largest of those squares
+    objects: float
+    shortest: float  # the smallest of those squares
+
+    def __add__(self, other: Any) -> Sums:
+        return Sums(
+            self.rows + other.rows,
+            self.squares + other.squares,
+            max(self.longest, other.longest),
+            self.objects + other.objects,
+            min(self.shortest, other.shortest),
+        )
+
+
+class Mixture(NamedTuple):
+    """Weights on some objects, as d + 2 numbers: the weighted sums of rows and of biases, of the weights."""
+
+    rows: Floats
+    bias_sum: float
+    total: float
+
+    def __add__(self, other: Any) -> Mixture:
+        return Mixture(self.rows + other.rows, self.bias_sum + other.bias_sum, self.total + other.total)
+
+
+class Clusters(NamedTuple):
+    """Clusters of a partition as rows V, slopes and constants.
+
+    The fit of a row v with bias b to cluster k is v · V_k + slope_k b + constant_k.
+    """
+
+    V: Floats
+    slopes: Floats
+    constants: Floats
+
+
+class Cores(NamedTuple):
+    """Cores as balls: their mixtures, x'Sx, and the squares of their radii."""
+
+    mixtures: list[Mixture]
+    inside: Floats
+    squares: Floats
+
+
+class Block:
+    """Consecutive objects: their rows, which of them are alive, and what has been worked out of them."""
+
+    def __init__(
+        self, read: Callable[[], Any], begin: int, size: int, *, kept: bool = True, owned: bool = False
+    ) -> None:
         self.begin, self.size = begin, size
         self.kept = kept  # whether the rows stay in memory; else they are read each time
+        self.owned = owned  # whether there is room for a centred copy of them
         self.alive = np.ones(size, dtype=bool)
-        self.token: object = None  # whose mask this is, and which
+        self.token: object = None  # the mask that this is, and its version
         self.lock = threading.Lock()
         self._read = read
         self._memo: dict[str, tuple[object, Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"lock": None, "_memo": {}, "token": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock = threading.Lock()
 
     @property
     def data(self) -> Any:
@@ -61,17 +149,17 @@ class Piece:
         return name in self._memo
 
     def forget(self, prefix: str, keep: set[str]) -> list[Any]:
-        """Drop what is remembered under names with a prefix, but for some; what it was, to be used again."""
+        """Drop what is remembered under names with a prefix, but for some; returned to be used again."""
         gone = [name for name in self._memo if name.startswith(prefix) and name not in keep]
         return [self._memo.pop(name)[1] for name in gone]
 
     def places(self, objects: Ints) -> Ints:
-        """Where objects of this piece stand in it."""
+        """Where objects of this block stand in it."""
         return np.asarray(objects) - self.begin
 
 
 class Mask:
-    """Who is still there, kept by whoever asks; pieces are told where theirs has changed."""
+    """Which objects are alive, kept by the problem; blocks are told where theirs has changed."""
 
     def __init__(self, n: int, begins: Ints) -> None:
         self.alive = np.ones(n, dtype=bool)
@@ -85,40 +173,40 @@ class Mask:
         self._versions[np.unique(np.searchsorted(self._ends, objects, side="right"))] += 1
 
     def token(self, index: int) -> tuple[str, int]:
-        """What a piece must have to be up to date."""
+        """What a block must have to be up to date."""
         return self._name, int(self._versions[index])
 
     def bits(self, begin: int, size: int) -> NDArray[np.uint8]:
-        """The mask of a piece, eight objects a byte."""
+        """The mask of a block, eight objects per byte."""
         return np.packbits(self.alive[begin : begin + size])
 
 
 class Job(NamedTuple):
-    """What one piece is asked: which mask it must have (bits where it has another one), and what else."""
+    """What one block is asked: which mask it must have (bits where it has another one), and what else."""
 
-    piece: int
+    block: int
     token: object
     bits: NDArray[np.uint8] | None
     extra: tuple[Any, ...]
 
 
-def answer(piece: Piece, function: Callable[..., _T], common: tuple[Any, ...], job: Job) -> _T | None:
-    """One piece's result; None where its mask is an old one and no new one was sent.
+def answer(block: Block, operation: Callable[..., _T], common: tuple[Any, ...], job: Job) -> _T | None:
+    """The reply of one block; None where its mask is an old one and no new one was sent.
 
-    On one thread: the sums of a piece must not depend on how many threads a machine has.
+    On one thread: the sums of a block must not depend on how many threads a machine has.
     """
-    with piece.lock, single_threaded():
-        if job.token is not None and piece.token != job.token:
+    with block.lock, single_threaded():
+        if job.token is not None and block.token != job.token:
             if job.bits is None:
                 return None
-            piece.alive = np.unpackbits(job.bits, count=piece.size).astype(bool)
-            piece.token = job.token
-        return function(piece, *common, *job.extra)
+            block.alive = np.unpackbits(job.bits, count=block.size).astype(bool)
+            block.token = job.token
+        return operation(block, *common, *job.extra)
 
 
 def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list[_T]:
     """Results of many jobs on a few threads, while BLAS keeps to one: its sums depend on their number."""
-    with _blas().limit(limits=1, user_api="blas"):
+    with blas().limit(limits=1, user_api="blas"):
         if min(threads, len(jobs)) <= 1:
             return [work(job) for job in jobs]
         with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
@@ -126,22 +214,29 @@ def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list
 
 
 @cache
-def _blas() -> Any:
+def blas() -> Any:
+    """Looks for the libraries that have threads of their own, once."""
     return ThreadpoolController()
 
 
-class Pieces(ABC):
-    """All pieces of one data set.
+class Rows(ABC):
+    """All rows of one data set.
 
     Attributes
     ----------
+    home : str
+        Where they are: "memory", "chunks" or "tensors".
     n, d : int
         Rows and columns of the data.
     begins, sizes : ndarray of int
-        First object and number of objects of every piece; none is empty.
+        First object and number of objects of every block; none is empty.
     n_rounds : int
-        How many times all pieces, or some of them, were asked.
+        How many times all blocks, or some of them, were asked.
     """
+
+    home: str
+    describable = 2**62  # objects whose rows may be fetched at once
+    device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:
         self.sizes = np.array([size for size in sizes if size], dtype=np.int64)
@@ -152,83 +247,180 @@ class Pieces(ABC):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def mask(self) -> Mask:
-        """Everybody is there."""
-        return Mask(self.n, self.begins)
-
-    def holders(self, objects: Ints) -> Ints:
-        """The piece of each object."""
-        return np.asarray(np.searchsorted(self.begins, objects, side="right") - 1)
-
-    def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
-        """Objects in increasing order, and what belongs to them, for every piece."""
-        cuts = np.searchsorted(objects, self.begins[1:])
-        parts = [np.split(array, cuts) for array in (objects, *others)]
-        return list(zip(*parts, strict=True))
-
+    @abstractmethod
     def ask(
         self,
-        function: Callable[..., _T],
+        operation: Any,
         *common: Any,
         mask: Mask | None = None,
         each: Sequence[tuple[Any, ...]] | None = None,
         which: Sequence[int] | None = None,
-    ) -> list[_T]:
-        """One round: ``function(piece, *common, *each[index])`` of every piece, or of some, in order.
+    ) -> list[Any]:
+        """One round: ``operation(block, *common, *each[index])`` of every block, or of some, in order.
 
-        The function is one of a module, so that it can be named elsewhere; a result of None is not allowed.
+        The operation is the name of one that every store has, or a function of a module, which blocks on the
+        host can run; a reply of None is not allowed.
         """
-        indices = list(range(len(self))) if which is None else [int(index) for index in which]
-        if not indices:
-            return []
-        self.n_rounds += 1
-        extras = [() if each is None else each[index] for index in indices]
-        return self._round(function, common, mask, indices, extras)
 
-    @abstractmethod
-    def _round(
+    def total(self, operation: Any, *common: Any, **options: Any) -> Any:
+        """The same for replies that add up."""
+        return reduce(add, self.ask(operation, *common, **options))
+
+    def every(self, operation: Any, *common: Any, **options: Any) -> NDArray[Any]:
+        """The same for replies with an entry for each object."""
+        return np.concatenate(self.ask(operation, *common, **options))
+
+    def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
+        """Rows by number, in the order asked for, in one round over the blocks that have them."""
+        objects = np.asarray(objects)
+        order = np.argsort(objects, kind="stable")
+        parts = self.split(objects[order])
+        which = [k for k, (part,) in enumerate(parts) if len(part)]
+        out = np.empty((len(objects), self.d))
+        if which:
+            out[order] = np.concatenate(self.ask(operation, *common, each=parts, which=which))
+        return out
+
+    def mask(self) -> Mask:
+        """All objects are alive."""
+        return Mask(self.n, self.begins)
+
+    def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
+        """Objects in increasing order, and what belongs to them, for every block."""
+        cuts = np.searchsorted(objects, self.begins[1:])
+        parts = [np.split(array, cuts) for array in (objects, *others)]
+        return list(zip(*parts, strict=True))
+
+    def cut(self, *arrays: NDArray[Any]) -> list[tuple[Any, ...]]:
+        """Arrays with an entry for each object, for every block."""
+        return list(zip(*(np.split(array, self.begins[1:]) for array in arrays), strict=True))
+
+    def check(self) -> None:
+        """Refuse rows that no similarity can be made of."""
+        require_finite(self._survey.finite)
+        require_square(max(self._survey.most, -self._survey.least))
+
+    def mean(self) -> Floats:
+        """The mean of all rows."""
+        return np.asarray(self._survey.total / self.n)
+
+    def least(self) -> float:
+        """The least feature."""
+        return self._survey.least
+
+    @cached_property
+    def _survey(self) -> Survey:
+        found: Survey = self.total("survey")
+        return found
+
+    def extreme(self, recipe: Recipe, limit: float) -> tuple[float, int, int] | None:
+        """Over all pairs: the largest squared distance (least product, of rows that are not centred)."""
+        return None
+
+    def solver(self, algorithm: str, only: str) -> str:
+        """The name of a solver that can be had where the rows are; "auto" where all of them can."""
+        return algorithm
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows are stored dense."""
+        return True
+
+    def only_block(self) -> Block:
+        """The block of a store that has only one, in memory."""
+        raise NotImplementedError(f"rows in {self.home} are not one block in memory.")
+
+    def brought(self, new: Any) -> Any:
+        """New objects' rows, to this process."""
+        return new
+
+    def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
+        """Inner products of chosen rows with chosen rows, and the squared lengths of both."""
+        P, Q = self.fetch(rows, "take", recipe), self.fetch(cols, "take", recipe)
+        return P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1)
+
+    def products_with(self, recipe: Recipe, new: Any, cols: Ints) -> tuple[Floats, Floats]:
+        """Inner products of new rows with chosen rows, and the squared lengths of those."""
+        Q = self.fetch(cols, "take", recipe)
+        return np.asarray(new.take(slice(None)) @ Q.T), np.square(Q).sum(axis=1)
+
+    def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Any:
+        """Rows that tell objects apart, as arrays of the library that works on them."""
+        return self.fetch(objects, operation, recipe)
+
+    def kernel_distances(self, recipe: Recipe, objects: Ints) -> Floats:
+        """What the kernel of a recipe is a function of, for all pairs of some objects."""
+        P = self.fetch(objects, "kernel_take", recipe)
+        distances: Floats = recipe.formula.distances(P, P)
+        return distances
+
+    def kernel_rows(self, recipe: Recipe) -> Any:
+        """The rows as a kernel sees them, where they are in memory."""
+        raise NotImplementedError(f"rows in {self.home} are not one block in memory.")
+
+    def require_small_start(self, start: Any) -> None:  # noqa: B027 (any start will do)
+        """Refuse a start that costs too much under a kernel of these rows."""
+
+    def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
+        """Second moments of rows u about their mean, each with its scale, or the smaller form of them."""
+        return scatter_of(recipe.formula.root * self.fetch(objects, "take", recipe), scale)
+
+    def fingerprint(self) -> str:
+        """A hash of the data, the same for the same blocks wherever they are."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in self.ask("fingerprint"):
+            digest.update(part)
+        return digest.hexdigest()
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        """An array with an entry for each object, as the caller's own data are kept."""
+        return per_object
+
+    def balance(self) -> None:  # noqa: B027 (nothing to do where no worker can come)
+        """Between two clusters: give new workers a share of the blocks, where there are any."""
+
+
+class Detached(Rows):
+    """What is left of rows in a saved model: their number, and where they were."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__([rows.n], rows.d)
+        self.home = rows.home
+
+    def ask(
         self,
-        function: Callable[..., _T],
-        common: tuple[Any, ...],
-        mask: Mask | None,
-        indices: list[int],
-        extras: list[tuple[Any, ...]],
-    ) -> list[_T]:
-        """All results of a round."""
+        operation: Any,
+        *common: Any,
+        mask: Mask | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+        which: Sequence[int] | None = None,
+    ) -> list[Any]:
+        raise RuntimeError(
+            f"a saved model keeps what new objects need, not its {self.n:,} training rows; fit it again for "
+            "anything else."
+        )
 
-    def balance(self) -> None:  # noqa: B027 (nothing to do where nobody can come)
-        """Between two clusters: give newcomers a share of the pieces, where there are any."""
+    def brought(self, new: Any) -> Any:
+        return np.asarray(new.cpu()) if hasattr(new, "cpu") else new
 
 
-class Here(Pieces):
-    """Pieces in this process, a few at a time."""
+def scatter_of(rows: Any, scale: Any) -> Any:
+    """Second moments of rows about their mean, or the smaller matrix with the same largest eigenvalue."""
+    rows = rows - scale @ rows / scale.sum()
+    rows = rows * (scale**0.5)[:, None]
+    return rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
 
-    def __init__(
-        self, reads: Sequence[Callable[[], Any]], sizes: Sequence[int], d: int, *, kept: bool
-    ) -> None:
-        super().__init__(sizes, d)
-        present = [read for read, size in zip(reads, sizes, strict=True) if size]
-        self._pieces = [
-            Piece(read, int(begin), int(size), kept=kept)
-            for read, begin, size in zip(present, self.begins, self.sizes, strict=True)
-        ]
 
-    def _round(
-        self,
-        function: Callable[..., _T],
-        common: tuple[Any, ...],
-        mask: Mask | None,
-        indices: list[int],
-        extras: list[tuple[Any, ...]],
-    ) -> list[_T]:
-        def work(index: int, extra: tuple[Any, ...]) -> _T:
-            piece = self._pieces[index]
-            token = None if mask is None else mask.token(index)
-            bits = None
-            if mask is not None and piece.token != token:
-                bits = mask.bits(piece.begin, piece.size)
-            result = answer(piece, function, common, Job(index, token, bits, extra))
-            assert result is not None
-            return result
+def require_finite(finite: bool) -> None:
+    """Refuse features with NaN or infinite entries."""
+    if not finite:
+        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
 
-        return side_by_side(lambda both: work(*both), list(zip(indices, extras, strict=True)), N_THREADS)
+
+def require_square(largest: float) -> None:
+    """Refuse features whose squares leave the range of floating point, by the largest in size."""
+    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
+            "point; divide the features by it."
+        )

@@ -1,13 +1,15 @@
-"""Dask arrays: what becomes of them.
+"""Rows of Dask arrays: in their chunks, in this process or on the workers of a cluster.
 
-With a ``distributed.Client`` in sight the chunks stay on its workers, see
-:mod:`dominantsets.rows.cluster`. Without one they are worked on in this process, a few at a time:
-kept where they fit a quarter of the free memory, else read again in every round.
+With a ``distributed.Client`` in sight the chunks stay on its workers, see :mod:`dominantsets.rows.cluster`.
+Without one they are worked on in this process, a few at a time: kept where they fit a quarter of the free
+memory, else read again in every round.
 """
 
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,54 +17,169 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dominantsets._checks import memory_available, missing_extra
-from dominantsets.rows.base import Here, Pieces
-from dominantsets.rows.cluster import OnCluster, laid_out
-from dominantsets.similarity.base import Similarity
-from dominantsets.similarity.sharded import ShardedLowRank
-from dominantsets.similarity.sharded_graph import ShardedGraph
-from dominantsets.similarity.sharded_kernel import ShardedKernel
-
-LOW_RANK, KERNELS = ("sqeuclidean", "cosine", "linear"), ("rbf", "laplacian")
-KNOWN = (*LOW_RANK, *KERNELS, "precomputed")
+from dominantsets.compiled.threads import N_THREADS
+from dominantsets.rows import operations
+from dominantsets.rows.base import Block, Job, Mask, Rows, answer, side_by_side
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection, without importing Dask."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+def laid_out(block: Any) -> Any:
+    """A chunk as the compiled sums want it: float32 or float64, rows one after another, or CSR."""
+    wanted = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
+    if sp.issparse(block):
+        A = sp.csr_array(block)
+        A = A if A.dtype == wanted else A.astype(wanted)
+        if not A.has_canonical_format:
+            A = A.copy()
+            A.sum_duplicates()
+        return A
+    return np.ascontiguousarray(np.asarray(block), dtype=wanted)
 
 
-def similarity_of(X: Any, affinity: Any, params: dict[str, Any]) -> Similarity:
-    """The similarity of a Dask array; parameters are taken as checked."""
-    X = _array(X, affinity)
+class ChunkRows(Rows):
+    """Rows in chunks, wherever those are."""
+
+    home = "chunks"
+    describable = 20_000
+
+    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
+        super().__init__(sizes, d)
+        self._given = tuple(int(size) for size in sizes)
+        self._chunks = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
+
+    def __reduce__(self) -> Any:
+        return stored_in, (self._chunks, self.sizes.tolist(), self.d)
+
+    def ask(
+        self,
+        operation: Any,
+        *common: Any,
+        mask: Mask | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+        which: Sequence[int] | None = None,
+    ) -> list[Any]:
+        indices = list(range(len(self))) if which is None else [int(index) for index in which]
+        if not indices:
+            return []
+        self.n_rounds += 1
+        extras = [() if each is None else each[index] for index in indices]
+        return self._round(operations.named(operation), common, mask, indices, extras)
+
+    @abstractmethod
+    def _round(
+        self,
+        operation: Callable[..., Any],
+        common: tuple[Any, ...],
+        mask: Mask | None,
+        indices: list[int],
+        extras: list[tuple[Any, ...]],
+    ) -> list[Any]:
+        """All replies of a round."""
+
+    def solver(self, algorithm: str, only: str) -> str:
+        if algorithm not in ("auto", only):
+            raise ValueError(
+                f"algorithm={algorithm!r} needs columns of the whole similarity, which Dask arrays do not "
+                f"give; use {only!r} (or 'auto') here."
+            )
+        return only
+
+    def require_small_start(self, start: Any) -> None:
+        if (isinstance(start, str) and start == "barycenter") or np.ndim(start) > 0:
+            raise ValueError(
+                "a start of many objects costs all pairs of them under a kernel; for Dask arrays use "
+                "start='vertex' or an object's number."
+            )
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        """A Dask array with the chunks of the input."""
+        import dask.array as da
+
+        return da.from_array(per_object, chunks=(self._given,))
+
+    def brought(self, new: Any) -> Any:
+        return new.compute() if hasattr(new, "compute") else new
+
+
+class InProcess(ChunkRows):
+    """Chunks in this process, a few at a time."""
+
+    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int, *, kept: bool) -> None:
+        super().__init__(chunks, sizes, d)
+        self._blocks = [
+            Block(_Read(chunk, kept), int(begin), int(size), kept=kept)
+            for chunk, begin, size in zip(self._chunks, self.begins, self.sizes, strict=True)
+        ]
+
+    def _round(
+        self,
+        operation: Callable[..., Any],
+        common: tuple[Any, ...],
+        mask: Mask | None,
+        indices: list[int],
+        extras: list[tuple[Any, ...]],
+    ) -> list[Any]:
+        def work(asked: tuple[int, tuple[Any, ...]]) -> Any:
+            index, extra = asked
+            block, token, bits = self._blocks[index], None, None
+            if mask is not None:
+                token = mask.token(index)
+                bits = None if block.token == token else mask.bits(block.begin, block.size)
+            return answer(block, operation, common, Job(index, token, bits, extra))
+
+        return side_by_side(work, list(zip(indices, extras, strict=True)), N_THREADS)
+
+
+class _Read:
+    """The rows of a chunk, computed in this process; kept where they fit."""
+
+    def __init__(self, chunk: Any, kept: bool) -> None:
+        self._chunk, self._kept = chunk, kept
+        self._rows: Any = None
+
+    def __call__(self) -> Any:
+        if self._rows is not None:
+            return self._rows
+        rows = laid_out(self._chunk.compute(scheduler="synchronous"))
+        if self._kept:
+            self._rows = rows
+        return rows
+
+
+def rows_of_dask(X: Any, graph: bool) -> ChunkRows:
+    """The rows of a Dask array of features, or of a graph in blocks of CSR rows."""
+    X = _array(X)
     sparse = sp.issparse(X._meta)
-    if affinity == "precomputed" and not sparse:
+    if graph and not sparse:
         raise ValueError(
             "a Dask array with affinity 'precomputed' must have blocks of scipy.sparse CSR rows (a graph); a "
             "dense n × n similarity does not scale: pass the features, with affinity='sqeuclidean' say."
         )
-    if affinity == "precomputed" and X.shape[0] != X.shape[1]:
+    if graph and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"a precomputed graph must be square, got shape {X.shape}; if it holds sparse features, they "
             "have to be dense here."
         )
-    if affinity != "precomputed" and sparse:
+    if sparse and not graph:
         raise ValueError(
             "sparse features in a Dask array are not supported; make the blocks dense with "
             "X.map_blocks(lambda block: block.toarray()), or pass a SciPy matrix."
         )
-    pieces, present = pieces_of(X), _Presenter(X.chunks[0])
-    if affinity == "precomputed":
-        return ShardedGraph(pieces, present)
-    if affinity in KERNELS:
-        return ShardedKernel(pieces, present, affinity, params.get("gamma"))
-    return ShardedLowRank(pieces, present, affinity, params.get("offset", _default_offset(affinity)))
+    return stored_in(X.to_delayed().ravel().tolist(), X.chunks[0], X.shape[1], X.nbytes)
 
 
-def _default_offset(affinity: str) -> str | None:
-    return "bound" if affinity == "sqeuclidean" else None
+def stored_in(chunks: Sequence[Any], sizes: Sequence[int], d: int, n_bytes: float | None = None) -> ChunkRows:
+    """Chunks as rows: on the workers of the current client, or here."""
+    client = _client()
+    if client is not None:
+        from dominantsets.rows.cluster import OnCluster  # only where there is a cluster
+
+        return OnCluster(client, chunks, sizes, d)
+    free = memory_available()
+    size = 8.0 * sum(sizes) * d if n_bytes is None else n_bytes
+    return InProcess(chunks, sizes, d, kept=free is not None and size < free / 4)
 
 
-def _array(X: Any, affinity: Any) -> Any:
+def _array(X: Any) -> Any:
     """A 2-D array of numbers with known chunks, whole rows in each."""
     try:
         import dask.array as da
@@ -74,11 +191,8 @@ def _array(X: Any, affinity: Any) -> Any:
             f"a Dask {type(X).__name__} cannot be clustered as it is; make it an array with known chunks: "
             "X.to_dask_array(lengths=True)."
         )
-    if not isinstance(affinity, str) or affinity not in KNOWN:
-        listed = ", ".join(repr(name) for name in KNOWN)
-        raise ValueError(f"affinity={affinity!r} is not available for Dask arrays; choose one of {listed}.")
     if X.ndim != 2:
-        raise ValueError(f"a Dask array must have 2 dimensions, one row an object, got {X.ndim}.")
+        raise ValueError(f"a Dask array must have 2 dimensions, one row per object, got {X.ndim}.")
     if np.isnan(X.shape).any():
         raise ValueError(
             "the chunks of the Dask array have unknown sizes; call X.compute_chunk_sizes() first."
@@ -88,18 +202,6 @@ def _array(X: Any, affinity: Any) -> Any:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"a Dask array must hold real numbers, got dtype {X.dtype}.")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-
-
-def pieces_of(X: Any) -> Pieces:
-    """The chunks of a Dask array: on the workers of the current client, or here."""
-    client = _client()
-    blocks = X.to_delayed().ravel().tolist()
-    if client is not None:
-        return OnCluster(client, blocks, X.chunks[0], X.shape[1])
-    free = memory_available()
-    kept = free is not None and X.nbytes < free / 4
-    reads = [_Read(block, kept) for block in blocks]
-    return Here(reads, X.chunks[0], X.shape[1], kept=kept)
 
 
 def _client() -> Any:
@@ -112,31 +214,3 @@ def _client() -> Any:
         return Client.current()
     except ValueError:
         return None
-
-
-class _Presenter:
-    """From an array with an entry for each object to a Dask array with the chunks of the input."""
-
-    def __init__(self, chunks: tuple[int, ...]) -> None:
-        self._chunks = chunks
-
-    def __call__(self, array: NDArray[Any]) -> Any:
-        import dask.array as da
-
-        return da.from_array(array, chunks=(self._chunks,))
-
-
-class _Read:
-    """The rows of a block, computed in this process; kept where they fit."""
-
-    def __init__(self, block: Any, kept: bool) -> None:
-        self._block, self._kept = block, kept
-        self._rows: Any = None
-
-    def __call__(self) -> Any:
-        if self._rows is not None:
-            return self._rows
-        rows = laid_out(self._block.compute(scheduler="synchronous"))
-        if self._kept:
-            self._rows = rows
-        return rows

@@ -1,7 +1,7 @@
 """Chunks of Dask arrays on the workers of a ``distributed.Client``: a round is one task a worker.
 
-A worker keeps the pieces it was given in a table of its own, so that a task needs no chunk sent along. What
-it keeps can be made again: where a worker has gone, its task runs elsewhere and finds pieces missing;
+A worker keeps the blocks it was given in a table of its own, so that a task needs no chunk sent along. What
+it keeps can be made again: where a worker has gone, its task runs elsewhere and finds blocks missing;
 these are loaded by another worker from the array's own graph, with the mask that the client has. Results are
 put together in the order of the chunks, so that nothing depends on who computed what.
 """
@@ -14,46 +14,30 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-
-from dominantsets.rows.base import Job, Mask, Piece, Pieces, answer, side_by_side
+from dominantsets.rows.base import Block, Job, Mask, answer, side_by_side
+from dominantsets.rows.chunks import ChunkRows, laid_out
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
 GLANCE = 1.0  # seconds after which one looks whether the workers are still there
 FULL = 1.25  # of its fair share of the rows: what a worker is given because it has them already
-_T = TypeVar("_T")
 
 
-def laid_out(block: Any) -> Any:
-    """A chunk as the compiled sums want it: float32 or float64, rows one after another, or CSR."""
-    wanted = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
-    if sp.issparse(block):
-        A = sp.csr_array(block)
-        A = A if A.dtype == wanted else A.astype(wanted)
-        if not A.has_canonical_format:
-            A = A.copy()
-            A.sum_duplicates()
-        return A
-    return np.ascontiguousarray(np.asarray(block), dtype=wanted)
-
-
-# On a worker: the pieces it holds, by run.
-_held: dict[str, dict[int, Piece]] = {}
+# On a worker: the blocks it holds, by run.
+_held: dict[str, dict[int, Block]] = {}
 _door = threading.Lock()
 
 
 class _Place(NamedTuple):
-    piece: int
+    block: int
     begin: int
     size: int
 
 
 class _Answers(NamedTuple):
-    """A worker's results; pieces that it does not have, or whose mask is an old one, are missing.
+    """A worker's results; blocks that it does not have, or whose mask is an old one, are missing.
 
     Pickled by ourselves, into one string of bytes: Dask sends every array on its own, and hundreds of small
     ones took ten times as long.
@@ -64,17 +48,17 @@ class _Answers(NamedTuple):
 
 
 def _hold(run: str, places: list[_Place], *chunks: Any) -> str:
-    """On a worker: keep pieces, whose rows are arguments of this task."""
+    """On a worker: keep blocks, whose rows are arguments of this task."""
     for place, chunk in zip(places, chunks, strict=True):
         rows = laid_out(chunk)
         with _door:
             mine = _held.setdefault(run, {})
-            mine[place.piece] = Piece(lambda rows=rows: rows, place.begin, place.size)  # type: ignore[misc]
+            mine[place.block] = Block(lambda rows=rows: rows, place.begin, place.size)  # type: ignore[misc]
     return _address()
 
 
 def _work(run: str, asked: bytes) -> _Answers:
-    """On a worker: one task for all its pieces, side by side on its threads."""
+    """On a worker: one task for all its blocks, side by side on its threads."""
     function: Callable[..., Any]
     common: tuple[Any, ...]
     jobs: list[Job]
@@ -83,15 +67,15 @@ def _work(run: str, asked: bytes) -> _Answers:
         mine = dict(_held.get(run, {}))
 
     def one(job: Job) -> Any:
-        return answer(mine[job.piece], function, common, job) if job.piece in mine else None
+        return answer(mine[job.block], function, common, job) if job.block in mine else None
 
     results = side_by_side(one, jobs, _n_threads())
-    found = {job.piece: result for job, result in zip(jobs, results, strict=True) if result is not None}
-    return _Answers(pickle.dumps(found, protocol=5), [job.piece for job in jobs if job.piece not in found])
+    found = {job.block: result for job, result in zip(jobs, results, strict=True) if result is not None}
+    return _Answers(pickle.dumps(found, protocol=5), [job.block for job in jobs if job.block not in found])
 
 
 def _forget(run: str, indices: list[int] | None = None) -> bool:
-    """On a worker: let go of a run, or of some of its pieces."""
+    """On a worker: let go of a run, or of some of its blocks."""
     with _door:
         if indices is None:
             _held.pop(run, None)
@@ -126,15 +110,14 @@ def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
         )
 
 
-class OnCluster(Pieces):
-    """Pieces on the workers of a ``distributed.Client``."""
+class OnCluster(ChunkRows):
+    """Chunks on the workers of a ``distributed.Client``."""
 
-    def __init__(self, client: Any, blocks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
-        super().__init__(sizes, d)
+    def __init__(self, client: Any, chunks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
+        super().__init__(chunks, sizes, d)
         self._client = client
-        self._blocks = [block for block, size in zip(blocks, sizes, strict=True) if size]
         self._run = uuid.uuid4().hex
-        self._homes: dict[int, str] = {}  # the worker of each piece
+        self._homes: dict[int, str] = {}  # the worker of each block
         self._told: dict[int, object] = {}  # the mask that it has
         self._shunned: set[str] = set()  # workers that did not answer in time
         weakref.finalize(self, _let_go, client, self._run, self._homes)
@@ -147,14 +130,14 @@ class OnCluster(Pieces):
 
     def _round(
         self,
-        function: Callable[..., _T],
+        operation: Callable[..., Any],
         common: tuple[Any, ...],
         mask: Mask | None,
         indices: list[int],
         extras: list[tuple[Any, ...]],
-    ) -> list[_T]:
+    ) -> list[Any]:
         extra = dict(zip(indices, extras, strict=True))
-        results: dict[int, _T] = {}
+        results: dict[int, Any] = {}
         for _ in range(ATTEMPTS):
             left = [index for index in indices if index not in results]
             if not left:
@@ -165,20 +148,20 @@ class OnCluster(Pieces):
                 if index in self._homes:
                     by_worker.setdefault(self._homes[index], []).append(self._job(index, mask, extra[index]))
             tasks = {
-                worker: (self._run, pickle.dumps((function, common, jobs), protocol=5))
+                worker: (self._run, pickle.dumps((operation, common, jobs), protocol=5))
                 for worker, jobs in by_worker.items()
             }
             for worker, answers in self._submit(_work, tasks).items():
-                if answers is None:  # late, or lost: its pieces are looked for elsewhere
-                    self._lose([job.piece for job in by_worker[worker]])
+                if answers is None:  # late, or lost: its blocks are looked for elsewhere
+                    self._lose([job.block for job in by_worker[worker]])
                     continue
                 found = pickle.loads(answers.results)
                 results.update(found)
                 self._lose(answers.missing)
                 self._told.update(
-                    (job.piece, job.token)
+                    (job.block, job.token)
                     for job in by_worker[worker]
-                    if job.piece in found and job.token is not None
+                    if job.block in found and job.token is not None
                 )
         missing = [index for index in indices if index not in results]
         if missing:
@@ -262,13 +245,13 @@ class OnCluster(Pieces):
             return [None] * len(futures)
 
     def _settle(self, indices: list[int]) -> None:
-        """Give pieces a worker, where their rows are if possible, and have it keep them."""
+        """Give blocks a worker, where their rows are if possible, and have it keep them."""
         if not indices:
             return
         from distributed import wait
 
         only = {"workers": self._workers()} if self._shunned else {}
-        chunks = self._client.compute([self._blocks[index] for index in indices], **only)
+        chunks = self._client.compute([self._chunks[index] for index in indices], **only)
         try:
             wait(chunks, timeout=self._timeout)
         except TimeoutError:
@@ -290,7 +273,7 @@ class OnCluster(Pieces):
                 self._homes.update({indices[k]: address for k in groups[worker]})
 
     def _shares(self, indices: list[int], holders: list[list[str]]) -> dict[str, list[int]]:
-        """Which worker gets which of the pieces: who has its rows, unless it has much already."""
+        """Which worker gets which of the blocks: who has its rows, unless it has much already."""
         workers = self._workers()
         load = dict.fromkeys(workers, 0)
         for index, worker in self._homes.items():
@@ -315,7 +298,7 @@ class OnCluster(Pieces):
         return [worker for worker in workers if worker not in self._shunned] or workers
 
     def balance(self) -> None:
-        """Workers that have nothing yet take over pieces of those that have several."""
+        """Workers that have nothing yet take over blocks of those that have several."""
         workers = self._workers()
         idle = [worker for worker in workers if worker not in self._homes.values()]
         if not idle or not self._homes:

@@ -1,7 +1,8 @@
-"""Feature rows, dense or sparse, with an implied centre and an implied scale for each row."""
+"""Rows in memory: one block of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,186 +10,102 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-
-# Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
-PIECE_BYTES = 2**20
-# Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
-NARROW = 48
-LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
-_NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows import operations
+from dominantsets.rows.array import ArrayRows, mean_row
+from dominantsets.rows.base import Block, Mask, Recipe, Rows
 
 
-class Rows:
-    r"""The rows :math:`s_i (x_i - \mu)` of a feature matrix, never formed as a whole where avoidable.
+class _Stored:
+    """Rows that are there."""
 
-    float64 arrays in memory are centred once, in a copy (unless ``copy=False``). For float32 arrays, memmaps
-    and sparse rows the centre enters as a correction, in float64: a centred float32 copy would round the data
-    differently from the memmap, and sparse rows must stay sparse.
-    """
+    def __init__(self, X: Any) -> None:
+        self.X = X
 
-    def __init__(
-        self, X: Any, center: Floats | None = None, scale: Floats | None = None, copy: bool = True
-    ) -> None:
-        self.sparse = sp.issparse(X)
-        self.n, self.d = X.shape
-        self.center = center
-        self.scale = scale
-        self.pending = center
-        if self.sparse:
-            X = sp.csr_array(X)
-        elif copy and center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
-            X = X - center
-            self.pending = None
-        self._X = X
-        if not self.sparse:
-            # one layout for the compiled sums; other orders are copied once
-            self.plain = np.ascontiguousarray(X).view(np.ndarray)
-            self.plain.flags.writeable = False
+    def __call__(self) -> Any:
+        return self.X
 
-    def take(self, rows: Ints | slice) -> Floats:
-        """The chosen rows, dense and in float64."""
-        piece = self._X[rows]
-        piece = piece.toarray() if self.sparse else piece
-        piece = np.asarray(piece, dtype=np.float64)
-        if self.pending is not None:
-            piece = piece - self.pending
-        if self.scale is not None:
-            piece = piece * self.scale[rows, None]
-        return piece
 
-    def products(
+class InMemory(Rows):
+    """Rows of an array, a memmap or a CSR matrix: one block, worked on by all threads."""
+
+    home = "memory"
+
+    def __init__(self, X: Any) -> None:
+        super().__init__([X.shape[0]], X.shape[1])
+        self.block = Block(_Stored(X), 0, X.shape[0], owned=True)
+
+    @property
+    def data(self) -> Any:
+        """The stored rows."""
+        return self.block.data
+
+    def ask(
         self,
-        w: Floats,
-        form: _rows.Affine,
-        alive: NDArray[np.bool_] = _EVERYBODY,
-        out: Floats | None = None,
-    ) -> Floats:
-        """What ``form`` makes of the products of the stored rows with one vector; -inf for the dead.
+        operation: Any,
+        *common: Any,
+        mask: Mask | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+        which: Sequence[int] | None = None,
+    ) -> list[Any]:
+        self.n_rounds += 1
+        if mask is not None:
+            self.block.alive = mask.alive
+        return [operations.named(operation)(self.block, *common, *(each[0] if each is not None else ()))]
 
-        O(nd), without a copy of the rows, in parts side by side.
-        """
-        values = np.empty(self.n) if out is None else out
-        by_part = not self.sparse and (self.d <= NARROW or self.plain.dtype != np.float64)
-        if self.sparse:
-            values = np.asarray(self._X @ w)
-        elif not by_part:
-            np.dot(self.plain, w, out=values)  # BLAS on every core
+    def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
+        return [(objects, *others)]  # in whatever order they are
 
-        def work(part: slice) -> None:
-            if by_part:
-                _rows.dot_rows(self.plain[part], w, values[part])
-            _rows.transform(values, form, alive, part.start, part.stop)
+    def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
+        return np.asarray(self.ask(operation, *common, each=[(np.asarray(objects),)])[0])
 
-        parallel_map(work, thread_slices(self.n, GRAIN // self.d if by_part else GRAIN))
-        return values
+    def check(self) -> None:
+        """Features in memory were checked when they came."""
 
-    def dot(self, w: Floats) -> Floats:
-        """Products of all rows with one vector."""
-        constant = 0.0 if self.pending is None else float(self.pending @ w)
-        scale = _NOTHING if self.scale is None else self.scale
-        return self.products(w, _rows.Affine(1.0, constant, scale, _NOTHING))
+    def mean(self) -> Floats:
+        return mean_row(self.data)
 
-    def plain_mix(self, support: Ints, weights: Floats) -> Floats:
-        """The weighted sum of the chosen stored rows: O(sd), without a copy of them."""
-        if self.sparse:
-            whole = support.size == self.n and bool((np.diff(support) == 1).all())
-            chosen = self._X if whole else self._X[support]
-            return np.asarray(chosen.T @ weights)
-        support = np.asarray(support, dtype=np.int64)
+    def least(self) -> float:
+        return float(self.data.min())
 
-        def added(part: slice) -> Floats:
-            out = np.zeros(self.d)
-            _rows.add_rows(self.plain, support[part], weights[part], out)
-            return out
+    @property
+    def dense(self) -> bool:
+        return not sp.issparse(self.data)
 
-        first, *others = parallel_map(added, thread_slices(support.size, GRAIN // self.d))
-        for other in others:
-            first += other
-        return first
+    def only_block(self) -> Block:
+        return self.block
 
-    def mix(self, support: Ints, weights: Floats) -> Floats:
-        """The weighted sum of the chosen rows."""
-        if self.scale is not None:
-            weights = weights * self.scale[support]
-        out = self.plain_mix(support, weights)
-        if self.pending is not None:
-            out -= self.pending * weights.sum()
-        return out
+    def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
+        here = operations.local(self.block, recipe)
+        norms = here.square_norms if recipe.formula.has_bias else here.norms  # asked for with a bias only
+        p, q = (norms[rows], norms[cols]) if recipe.formula.has_bias else (norms, norms)
+        return here.rows.gram(rows, cols), p, q
 
-    def total(self, alive: NDArray[np.bool_] | None = None) -> Floats:
-        """The sum of all rows, or of those that are alive."""
-        sums = parallel_map(lambda part: self._total(part, alive), thread_slices(self.n, GRAIN // self.d))
-        out, count = (sum(column) for column in zip(*sums, strict=True))
-        return np.asarray(out if self.pending is None else out - count * self.pending)
+    def products_with(self, recipe: Recipe, new: Any, cols: Ints) -> tuple[Floats, Floats]:
+        here = operations.local(self.block, recipe)
+        return new.gram(np.arange(new.n), cols, here.rows), here.square_norms[cols]
 
-    def _total(self, whole: slice, alive: NDArray[np.bool_] | None) -> tuple[Floats, float]:
-        """The sum of the stored rows of a part, and of their weights."""
-        out, count = np.zeros(self.d), 0.0
-        for part in row_blocks(whole.stop - whole.start, 8, PIECE_BYTES):
-            here = slice(whole.start + part.start, whole.start + part.stop)
-            weights = np.ones(here.stop - here.start) if self.scale is None else self.scale[here]
-            if alive is not None:
-                weights = weights * alive[here]
-            if self.sparse:
-                out += self._X[here].T @ weights
-            else:
-                _rows.add_all_rows(self.plain[here], weights, out)
-            count += float(weights.sum())
-        return out, count
+    def kernel_rows(self, recipe: Recipe) -> ArrayRows:
+        return operations.kernel_rows(self.block, recipe)
 
-    def gram(self, rows: Ints, cols: Ints, other: Rows | None = None) -> Floats:
-        """Inner products of chosen rows with chosen rows (of ``other``, where given)."""
-        other = self if other is None else other
-        if not (self.sparse and other.sparse):
-            return np.asarray(self.take(rows) @ other.take(cols).T)
-        P, Q = self._X[rows].astype(np.float64), other._X[cols].astype(np.float64)
-        out: Floats = (P @ Q.T).toarray()
-        if self.pending is not None and other.pending is not None:
-            mu = self.pending
-            out += mu @ mu - (P @ mu)[:, None] - (Q @ mu)[None, :]
-        if self.scale is not None:
-            out *= self.scale[rows, None]
-        if other.scale is not None:
-            out *= other.scale[None, cols]
-        return out
+    def kernel_distances(self, recipe: Recipe, objects: Ints) -> Floats:
+        rows = self.kernel_rows(recipe)
+        if not rows.sparse:
+            return super().kernel_distances(recipe, objects)
+        norms = rows.square_norms()[objects]
+        return np.asarray(norms[:, None] + norms[None, :] - 2.0 * rows.gram(objects, objects))
 
-    def square_norms(self) -> Floats:
-        """Squared lengths of all rows."""
-        if self.sparse:
-            X = self._X.astype(np.float64)
-            out = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-            if self.pending is not None:
-                out += self.pending @ self.pending - 2.0 * (X @ self.pending)
-                np.maximum(out, 0.0, out=out)
-            if self.scale is not None:
-                out *= self.scale**2
-            return out
-        out = np.empty(self.n)
-        for part in row_blocks(self.n, 8 * self.d, PIECE_BYTES):
-            piece = self.take(part)
-            out[part] = np.einsum("ij,ij->i", piece, piece)
-        return out
-
-
-def require_finite(finite: bool) -> None:
-    """Refuse features with NaN or infinite entries."""
-    if not finite:
-        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
-
-
-def require_square(largest: float) -> None:
-    """Refuse features whose squares leave the range of floating point, by the largest in size."""
-    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
-        raise ValueError(
-            f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "
-            "point; divide the features by it."
-        )
-
-
-def mean_row(X: Any) -> Floats:
-    """The mean of the rows in float64, without a float64 copy of X."""
-    if sp.issparse(X):
-        return np.asarray(X.T @ np.ones(X.shape[0]) / X.shape[0])
-    return np.asarray(X.mean(axis=0, dtype=np.float64))
+    def extreme(self, recipe: Recipe, limit: float) -> tuple[float, int, int] | None:
+        if self.n > limit:
+            return None
+        here = operations.local(self.block, recipe)
+        every, norms, best = np.arange(self.n), here.square_norms, (-np.inf, 0, 0)
+        for part in row_blocks(self.n, 8 * self.n):
+            values = -here.rows.gram(every[part], every)
+            if recipe.formula.has_bias:
+                values *= 2.0
+                values += norms[part, None]
+                values += norms[None, :]
+            i, j = np.unravel_index(int(values.argmax()), values.shape)
+            best = max(best, (float(values[i, j]), part.start + int(i), int(j)), key=lambda found: found[0])
+        return best if recipe.formula.has_bias else (-best[0], *best[1:])

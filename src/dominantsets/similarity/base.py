@@ -1,9 +1,10 @@
-"""What a solver may ask of data."""
+"""What a solver may ask of data, and what else a similarity can be told to do."""
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,41 @@ from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 
+PROFILES = 64  # objects to which similarities describe an object that has no features
+HASHED = 256  # objects whose similarities stand for data that only a function can reach
+
 
 def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
     """Set the entries where row and column are the same object to zero, in place."""
     block[np.equal.outer(rows, cols)] = 0.0
     return block
+
+
+def evenly(objects: Ints, count: int) -> Ints:
+    """Up to ``count`` of the objects, spread evenly over their order."""
+    if objects.size <= count:
+        return objects
+    return objects[np.linspace(0, objects.size - 1, count).astype(np.int64)]
+
+
+def hashed(*parts: Any) -> str:
+    """A hash of arrays (read in pieces) and of what others print as."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if not isinstance(part, np.ndarray):
+            digest.update(str(part).encode())
+            continue
+        digest.update(f"{part.dtype} {part.shape}".encode())
+        for rows in row_blocks(len(part), max(1, part.nbytes // max(1, len(part)))):
+            digest.update(np.ascontiguousarray(part[rows]).tobytes())
+    return digest.hexdigest()
+
+
+class Support(NamedTuple):
+    """Weights on some objects, as they are."""
+
+    objects: Ints
+    weights: Floats
 
 
 class Similarity(ABC):
@@ -47,9 +78,20 @@ class Similarity(ABC):
     bounded_by_self_similarity : bool
         Whether no two objects are more alike than ``self_similarity``.
     is_sparse : bool
-        Whether most similarities are 0 and ``sparse_gradient`` finds the others without a look at all objects.
-    on_device : bool
-        Whether the features are torch tensors, which have solvers of their own.
+        Whether most similarities are 0 and ``sparse_gradient`` finds the others without a look at all
+        objects.
+    posed_as : str
+        Which problem the solvers are given, see :func:`dominantsets.solvers.problem.make_problem`.
+    in_memory : bool
+        Whether what it is made of is in the memory of this process.
+    has_cluster_sums : bool
+        Whether a round of refinement takes a few numbers per cluster: ``cluster_sums`` and ``place``.
+    costs_all_pairs : bool
+        Whether a product with all objects of a cluster costs as many similarities as there are pairs.
+    describable : int
+        How many objects ``describe`` may be asked of.
+    device : torch.device or None
+        Where the features are, if they are tensors.
     """
 
     n: int
@@ -61,7 +103,12 @@ class Similarity(ABC):
     degrees_error: float = 0.0
     bounded_by_self_similarity: bool = False
     is_sparse: bool = False
-    on_device: bool = False
+    posed_as: str = "memory"
+    in_memory: bool = True
+    has_cluster_sums: bool = False
+    costs_all_pairs: bool = True
+    describable: int = 2**62
+    device: Any = None
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:
@@ -103,19 +150,11 @@ class Similarity(ABC):
 
         Returns those objects, in increasing order, and their products. For kinds that are ``is_sparse``.
         """
-        raise NotImplementedError(f"{type(self).__name__} is not a local similarity.")
+        raise NotImplementedError(f"{type(self).__name__} is not a sparse similarity.")
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         """Row sums of A. Kinds for which they cost O(n²d) may sample: see ``degrees_error``."""
         return self.gradient(np.arange(self.n), np.ones(self.n))
-
-    def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
-        """The products of new objects' similarities with an x on ``support``."""
-        n_new = new.shape[0]
-        out = np.empty(n_new)
-        for rows in row_blocks(n_new, 8 * max(1, support.size)):
-            out[rows] = self.cross(new[rows], support) @ weights
-        return out
 
     def largest(self) -> float:
         """The largest similarity, or an upper bound of it; all pairs are visited where nothing is known."""
@@ -126,6 +165,11 @@ class Similarity(ABC):
         for rows in row_blocks(self.n, 8 * self.n):
             top = max(top, float(self.block(every[rows], every).max()))
         return top
+
+    @property
+    def level(self) -> float:
+        """What kappa adds to the shift: the self-similarity, or the largest similarity there is."""
+        return self.largest() if self.self_similarity is None else self.self_similarity
 
     def self_similarities(self, objects: Ints) -> Floats:
         """The similarity of objects to copies of themselves; for kinds that have a ``self_similarity``."""
@@ -150,3 +194,100 @@ class Similarity(ABC):
         )
         every = np.arange(self.n)
         return self.block(every, every)
+
+    # how it is solved -----------------------------------------------------------------------------------
+
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        """The solver that a name means for this kind ("auto": the best one); refused where it has not it."""
+        return "pairwise" if algorithm == "auto" else algorithm
+
+    def require_dual(self) -> Any:
+        """The similarity, if it has the low-rank structure that the dual needs."""
+        raise ValueError(
+            "algorithm='dual' needs features with affinity 'sqeuclidean', 'cosine' or 'linear', got a "
+            f"{type(self).__name__} similarity, whose columns are not a low-rank product."
+        )
+
+    def require_path(self) -> Any:
+        """The similarity, if it has the single-linkage tree that the exact solver needs."""
+        raise ValueError(
+            "algorithm='exact' needs a path-based similarity, which has a single-linkage tree; pass "
+            "affinity='path', or leave algorithm at 'auto'."
+        )
+
+    # new objects ----------------------------------------------------------------------------------------
+
+    def summarise(self, support: Ints, weights: Floats) -> Any:
+        """Weights on some objects, as little of them as new objects need."""
+        return Support(support, weights)
+
+    def payoff_of(self, new: Any, summary: Any) -> Floats:
+        """The products of new objects' similarities with what was summarised."""
+        out = np.empty(new.shape[0])
+        for rows in row_blocks(new.shape[0], 8 * max(1, summary.objects.size)):
+            out[rows] = self.cross(new[rows], summary.objects) @ summary.weights
+        return out
+
+    def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
+        """The products of new objects' similarities with an x on ``support``."""
+        return self.payoff_of(new, self.summarise(support, weights))
+
+    def detached(self) -> Similarity:
+        """What a saved model keeps: the similarity without objects that new ones do not need."""
+        return self
+
+    # what clusters and labels ask -----------------------------------------------------------------------
+
+    def sample(self, objects: Ints) -> Similarity:
+        """The similarity of some of the objects, in memory."""
+        from dominantsets.similarity.dense import Dense  # which derives from this
+
+        sub = Dense(self.block(objects, objects))
+        sub.self_similarity = self.self_similarity
+        return sub
+
+    def sample_limit(self, of_rows: int, of_matrix: int) -> int:
+        """Objects up to which there is no need of a sample."""
+        return min(of_rows, of_matrix)
+
+    def describe(self, objects: Ints) -> Any:
+        """Rows that tell objects apart: their features, or their similarities to landmarks."""
+        return self.block(objects, evenly(objects, PROFILES))
+
+    def scatter_limit(self, of_matrix: int, of_rows: int) -> int:
+        """How many objects ``scatter`` may be asked of."""
+        return of_matrix
+
+    def scatter(self, objects: Ints, own: Floats, scale: Floats, limit: int) -> Floats:
+        r"""A matrix whose largest eigenvalue is that of :math:`H S H`, each object with its scale.
+
+        S are the similarities of the objects with ``own`` on the diagonal, H centres them. ``limit`` is
+        that of ``scatter_limit``.
+        """
+        J = self.block(objects, objects)
+        J[np.diag_indices_from(J)] = own
+        J -= scale @ J / scale.sum()
+        J -= (J @ scale / scale.sum())[:, None]
+        J *= np.sqrt(np.multiply.outer(scale, scale))
+        return J
+
+    def squared_radii(self, summaries: list[Any], inside: Floats, squares: Floats) -> Floats:
+        r"""The squared distance of each object from the nearest core's centre, in radii of that core.
+
+        In feature space it is :math:`s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x`; ``inside`` are the last terms.
+        """
+        own, out = self.self_similarities(np.arange(self.n)), np.full(self.n, np.inf)
+        for k, (objects, weights) in enumerate(summaries):
+            payoffs = self.gradient(objects, weights)
+            payoffs[objects] += own[objects] * weights
+            np.minimum(out, (own - 2.0 * payoffs + inside[k]) / squares[k], out=out)
+        return out
+
+    def fingerprint(self) -> str:
+        """A hash of the data, by which a checkpoint knows them again."""
+        some = evenly(np.arange(self.n), HASHED)
+        return hashed(type(self).__name__, self.n, self.block(some, some))
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        """An array with an entry for each object, as the caller's own data are kept."""
+        return per_object

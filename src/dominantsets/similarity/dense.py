@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dominantsets._checks import require_memory, warn
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
 from dominantsets.compiled import matrices as _arrays
+from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.similarity.base import Similarity, off_diagonal
+from dominantsets.similarity.base import Similarity, hashed, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
@@ -81,9 +81,12 @@ class Dense(Similarity):
             out: Floats = self._A @ x
         else:
             out = np.zeros(self.n)
-            _rows.add_rows(self._A, support, weights, out)
+            passes.add_rows(self._A, support, weights, out)
         out[support] -= self._diagonal[support] * weights
         return out
+
+    def fingerprint(self) -> str:
+        return hashed(self._A)
 
     def toarray(self) -> Floats:
         every = np.arange(self.n)

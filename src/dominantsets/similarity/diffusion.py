@@ -11,8 +11,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats
-from dominantsets.rows.memory import Rows
-from dominantsets.similarity.low_rank import LowRank, unit_norms, unit_rows
+from dominantsets.rows.memory import InMemory
+from dominantsets.rows.operations import FormulaRows, formula_rows
+from dominantsets.similarity.formulas import COSINE
+from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import Neighbors
 
 COMPONENTS, STEPS = 20, 16  # benchmarks/quality.py says on what they were chosen
@@ -56,14 +58,13 @@ class Diffusion(LowRank):
         walk, self._psi = _walk(self._graph.matrix, min(count, max(1, self._graph.n - 1)))
         self._weights = (0.5 * (1.0 + walk)) ** steps
         self._back = np.where(walk > FAINT, 1.0 / np.maximum(walk, FAINT), 1.0)
-        rows = unit_rows(self._psi * self._weights)
-        super().__init__(rows, unit_norms(rows), 1.0, 1.0, "cosine")
+        super().__init__(InMemory(self._psi * self._weights), COSINE)
         self.n_features = X.shape[1]
 
-    def _arrivals(self, new: Any) -> tuple[Rows, Floats | None]:
+    def arrivals(self, new: Any) -> FormulaRows:
         nearest = self._graph.neighbors_of(new)
         means = (nearest @ self._psi) / np.maximum(np.asarray(nearest.sum(axis=1)).reshape(-1, 1), 1.0)
-        return unit_rows(means * self._back * self._weights), None
+        return formula_rows(means * self._back * self._weights, self.recipe)
 
 
 def _walk(G: sp.csr_array, count: int) -> tuple[Floats, Floats]:

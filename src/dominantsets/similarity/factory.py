@@ -12,32 +12,32 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._checks import check_choice, missing_extra
-from dominantsets.rows.chunks import is_dask, similarity_of
-from dominantsets.rows.memory import require_finite, require_square
+from dominantsets.rows.base import Rows, require_finite, require_square
+from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.graph import Graph
-from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, Laplacian, Rbf
+from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, LaplacianKernel, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
 from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.path import Path
 
-FEATURES: dict[str, Callable[..., Similarity]] = {
+ANYWHERE: dict[str, Callable[..., Similarity]] = {  # of rows in memory, in Dask chunks or on a device
     "sqeuclidean": sqeuclidean,
     "cosine": cosine,
     "linear": linear,
     "rbf": Rbf,
-    "laplacian": Laplacian,
-    "euclidean": Euclidean,
+    "laplacian": LaplacianKernel,
+}
+FROM_ROWS: dict[str, Callable[..., Similarity]] = {**ANYWHERE, "euclidean": Euclidean}
+FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
     "nearest_neighbors": Neighbors,
     "diffusion": Diffusion,
     "path": Path,
 }
-AFFINITIES = (*FEATURES, "precomputed")
-ON_DEVICE = {  # affinities that work on torch tensors, and their parameters
-    "sqeuclidean": ["offset"], "cosine": [], "linear": ["offset"], "rbf": ["gamma"], "laplacian": ["gamma"],
-}  # fmt: skip
+AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, "precomputed")
+DENSE_ONLY = ("laplacian", "euclidean", "path")  # affinities that refuse sparse features
 
 
 def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any) -> Similarity:
@@ -84,18 +84,15 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params("of a similarity that is already made", params, known=[])
         return X
     if device is not None or is_tensor(X):
-        return _on_device(X, affinity, device, params)
+        return _elsewhere(X, affinity, params, "on a device", lambda X, _: _on_device(X, device))
+    if is_dask(X):
+        return _elsewhere(X, affinity, params, "for Dask arrays", _in_chunks)
     if callable(affinity):
         _check_params("a callable", params, known=[])
-        if is_dask(X):
-            return similarity_of(X, affinity, params)  # which refuses it
         if isinstance(X, numbers.Integral):
             return Indexed(int(X), affinity)
-        return Custom(_features(X), affinity)
+        return Custom(InMemory(_features(X)), affinity)
     name = check_choice("affinity", affinity, AFFINITIES)
-    if is_dask(X):
-        _check_params(name, params, [] if name == "precomputed" else _accepted(name))
-        return similarity_of(X, name, params)
     if name == "precomputed":
         _check_params(name, params, known=[])
         if sp.issparse(X):
@@ -105,12 +102,15 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params(name, params, known=["metric"])
         return Path(X if sp.issparse(X) else np.asarray(X), **params)
     _check_params(name, params, _accepted(name))
-    return FEATURES[name](_features(X), **params)
+    features = _features(X)
+    if name in FROM_ROWS:
+        return FROM_ROWS[name](InMemory(features), **params)
+    return FROM_ARRAYS[name](features, **params)
 
 
 def _accepted(name: str) -> list[str]:
     """The parameters that an affinity takes."""
-    parameters = inspect.signature(FEATURES[name]).parameters.values()
+    parameters = inspect.signature((FROM_ROWS | FROM_ARRAYS)[name]).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
@@ -120,26 +120,47 @@ def is_tensor(X: Any) -> bool:
     return torch is not None and isinstance(X, torch.Tensor)
 
 
-def _on_device(X: Any, affinity: Any, device: Any, params: dict[str, Any]) -> Similarity:
-    if not isinstance(affinity, str) or affinity not in ON_DEVICE:
-        listed = ", ".join(repr(name) for name in ON_DEVICE)
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection, without importing Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def _elsewhere(
+    X: Any, affinity: Any, params: dict[str, Any], where: str, stored: Callable[[Any, bool], Rows]
+) -> Similarity:
+    """The similarity of rows that stay where they are."""
+    graph = isinstance(affinity, str) and affinity == "precomputed" and is_dask(X)
+    if not graph and (not isinstance(affinity, str) or affinity not in ANYWHERE):
+        known = [*ANYWHERE, *(["precomputed"] if is_dask(X) else [])]
         raise ValueError(
-            f"affinity={affinity!r} does not work on a device, where there are {listed}; pass a NumPy array "
-            "without device=."
+            f"affinity={affinity!r} is not available {where}; choose one of "
+            f"{', '.join(repr(name) for name in known)}, or pass a NumPy array."
         )
-    _check_params(affinity, params, ON_DEVICE[affinity])
+    _check_params(affinity, params, [] if graph else _accepted(affinity))
+    if graph:
+        from dominantsets.similarity.chunk_graph import ChunkGraph  # only where there is Dask
+
+        return ChunkGraph(stored(X, True))
+    return ANYWHERE[affinity](stored(X, False), **params)
+
+
+def _in_chunks(X: Any, graph: bool) -> Rows:
+    from dominantsets.rows.chunks import rows_of_dask  # only where there is Dask
+
+    return rows_of_dask(X, graph)
+
+
+def _on_device(X: Any, device: Any) -> Rows:
     if sp.issparse(X):
         raise ValueError("sparse features do not work on a device; leave device out, or pass X.toarray().")
     try:
-        from dominantsets.similarity.tensor_kernel import tensor_kernel  # these import torch
-        from dominantsets.similarity.tensor_low_rank import tensor_low_rank
+        from dominantsets.rows.tensors import TensorRows  # imports torch
     except ModuleNotFoundError as error:
         raise missing_extra("features on a device need", "gpu", "torch") from error
     if not is_tensor(X) and not isinstance(X, np.memmap):
         X = np.asarray(X)
         X = X if X.dtype == np.float16 else _features(X)
-    make: Callable[..., Similarity] = tensor_kernel if "gamma" in ON_DEVICE[affinity] else tensor_low_rank
-    return make(X, affinity, device, **params)
+    return TensorRows(X, device)
 
 
 def _check_params(name: str, params: dict[str, Any], known: list[str]) -> None:

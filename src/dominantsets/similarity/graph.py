@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,10 @@ import scipy.sparse as sp
 from dominantsets._checks import warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import matrices as _arrays
-from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
+
+LARGE = 2_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 
 
 class Graph(Similarity):
@@ -30,6 +32,7 @@ class Graph(Similarity):
     """
 
     is_sparse = True
+    costs_all_pairs = False
 
     def __init__(self, A: Any) -> None:
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
@@ -42,6 +45,16 @@ class Graph(Similarity):
         self._A = _laid_out(sp.csr_array(A))
         self.n = self.n_features = self._A.shape[0]
         _check_values(self._A)
+
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        return (
+            "working-set"
+            if algorithm == "auto" and self.n >= LARGE
+            else super().solver(algorithm, shift, start)
+        )
+
+    def fingerprint(self) -> str:
+        return hashed(self._A.data, self._A.indices, self._A.indptr)
 
     @property
     def matrix(self) -> sp.csr_array:
@@ -90,33 +103,59 @@ def _laid_out(A: Any) -> Any:
     if not A.has_canonical_format:
         A = A.copy()  # the caller's matrix stays as it is
         A.sum_duplicates()
-    diagonal = A.diagonal()
+    diagonal, data = A.diagonal(), A.data
     n_self = np.count_nonzero(diagonal)
+    bad = np.count_nonzero(~np.isfinite(data))
+    check_graph(GraphSurvey(A.shape[0], bad, float(data.min(initial=0.0)), n_self))
     if n_self:
-        warn(
-            f"{n_self} of {A.shape[0]} diagonal entries of the graph are not zero; "
-            "they are taken as zero (an object is not its own neighbour)."
-        )
         A = A - sp.dia_array((diagonal[None, :], [0]), shape=A.shape).tocsr()
         A.eliminate_zeros()
     return A
 
 
-def _check_values(A: Any) -> None:
-    if not np.isfinite(A.data).all():
+class GraphSurvey(NamedTuple):
+    """What a graph is checked by: its objects, weights that are not finite, the least one, loops."""
+
+    n: int
+    not_finite: int
+    least: float
+    n_self: int
+
+
+def check_graph(seen: GraphSurvey) -> None:
+    """Refuse weights that are no similarities, and warn of loops, which are left out."""
+    if seen.not_finite:
         raise ValueError(
-            f"the graph has {np.count_nonzero(~np.isfinite(A.data))} NaN or infinite weights; "
-            "leave out edges that are not known."
+            f"the graph has {seen.not_finite} NaN or infinite weights; leave out edges that are not known."
         )
-    if A.nnz and A.data.min() < 0:
-        raise ValueError(f"the graph has negative weights, down to {A.data.min():.6g}.")
+    if seen.least < 0:
+        raise ValueError(f"the graph has negative weights, down to {seen.least:.6g}.")
+    if seen.n_self:
+        warn(
+            f"{seen.n_self} of {seen.n} diagonal entries of the graph are not zero; "
+            "they are taken as zero (an object is not its own neighbour)."
+        )
+
+
+def not_symmetric(how_far: str) -> ValueError:
+    """The error for a graph whose opposite edges differ."""
+    return ValueError(
+        f"the graph is not symmetric: weights of opposite edges differ by {how_far}; symmetrise it with "
+        "(A + A.T) / 2 or A.maximum(A.T)."
+    )
+
+
+def require_similar(n: int, most: float) -> None:
+    """Refuse a graph without a similarity."""
+    if n > 1 and most == 0:
+        raise ValueError("all similarities are zero, so there is nothing to cluster.")
+
+
+def _check_values(A: Any) -> None:
     difference = abs(A - A.T)
     apart = difference.max() if difference.nnz else 0.0
+    most = float(A.data.max(initial=0.0))
     tolerance = SYMMETRY_TOLERANCE[A.dtype]
-    if apart > tolerance * (A.data.max() if A.nnz else 0.0):
-        raise ValueError(
-            f"the graph is not symmetric: weights of opposite edges differ by up to {apart:.6g}, more "
-            f"than {tolerance:g} of the largest; symmetrise it with (A + A.T) / 2 or A.maximum(A.T)."
-        )
-    if A.shape[0] > 1 and (A.nnz == 0 or A.data.max() == 0):
-        raise ValueError("all similarities are zero, so there is nothing to cluster.")
+    if apart > tolerance * most:
+        raise not_symmetric(f"up to {apart:.6g}, more than {tolerance:g} of the largest")
+    require_similar(A.shape[0], most)

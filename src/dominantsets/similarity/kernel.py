@@ -2,111 +2,210 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import uuid
 from collections.abc import Callable
-from typing import Any
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.spatial.distance import cdist
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import check_int, check_real
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.memory import PIECE_BYTES, Rows, mean_row
-from dominantsets.similarity.base import Similarity, off_diagonal
-from dominantsets.similarity.low_rank import distance_offset
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows.array import ArrayRows
+from dominantsets.rows.base import Detached, Recipe, Rows
+from dominantsets.rows.memory import InMemory
+from dominantsets.rows.operations import Few
+from dominantsets.similarity.base import Similarity, hashed, off_diagonal
+from dominantsets.similarity.formulas import (
+    Distance,
+    Gaussian,
+    Laplacian,
+    Pairs,
+    distance_offset,
+    one_over_median,
+)
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects that an estimate of the degrees looks at
 MEDIAN_SAMPLE = 1_000  # objects whose distances set a default gamma
+LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
+
+
+class Chosen(NamedTuple):
+    """Rows with weights: all that a new object needs of a cluster."""
+
+    rows: Floats
+    weights: Floats
 
 
 class Kernel(Similarity):
-    """A similarity computed from two sets of feature rows.
+    """A similarity computed from two sets of feature rows by a formula.
 
     Degrees are exact up to 20,000 objects. Above that they are estimated from 2,000 objects drawn
     without replacement, and ``degrees_error`` holds the largest standard error of the estimates.
     """
 
-    rows: Rows
+    def __init__(self, rows: Rows, formula: Any) -> None:
+        rows.check()
+        self.rows = rows
+        self.n, self.n_features = rows.n, rows.d
+        center = rows.mean() if formula.centred else None
+        self.recipe = Recipe(uuid.uuid4().hex, formula, center)
 
-    @abstractmethod
-    def between(self, P: Floats, Q: Floats) -> Floats:
-        """Similarities of the rows of P to the rows of Q."""
+    @property
+    def formula(self) -> Any:
+        """What makes similarities of rows."""
+        return self.recipe.formula
+
+    @property
+    def gamma(self) -> float:
+        """One over the scale of distances."""
+        return float(self.formula.gamma)
+
+    @property
+    def in_memory(self) -> bool:
+        return self.rows.home == "memory"
+
+    @property
+    def posed_as(self) -> str:
+        return self.rows.home if self.in_memory else f"kernel of {self.rows.home}"
+
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        chosen = self.rows.solver(algorithm, "working-set")
+        if chosen == "auto":
+            return "working-set" if self.n >= LARGE else "pairwise"
+        if not self.in_memory:
+            self.rows.require_small_start(start)
+        return chosen
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
-        Q = self.rows.take(cols)
+        if not self.rows.dense:
+            return off_diagonal(self._sparse_block(self._arrays, rows, cols), rows, cols)
+        Q = self.rows_of(cols)
         out = np.empty((rows.size, cols.size))
         for part in row_blocks(rows.size, 8 * (cols.size + 2 * self.rows.d)):
-            out[part] = self.between(self.rows.take(rows[part]), Q)
+            out[part] = self.formula.between(self.rows_of(rows[part]), Q)
         return off_diagonal(out, rows, cols)
 
+    @property
+    def _arrays(self) -> ArrayRows:
+        return self.rows.kernel_rows(self.recipe)
+
+    def _sparse_block(self, P: ArrayRows, rows: Ints, cols: Ints) -> Floats:
+        """Of sparse rows, which stay sparse."""
+        Q, out = self._arrays, np.empty((rows.size, cols.size))
+        p, q = P.square_norms(), Q.square_norms()
+        for part in row_blocks(rows.size, 8 * cols.size):
+            products = P.gram(rows[part], cols, Q)
+            out[part] = self.formula.of_products(products, p[rows[part]], q[cols])
+        return out
+
+    def rows_of(self, objects: Ints) -> Floats:
+        """The rows of chosen objects, as the formula sees them."""
+        return self.rows.fetch(objects, "kernel_take", self.recipe)
+
+    def arrivals(self, new: Any) -> ArrayRows:
+        """New objects as rows of the same space."""
+        return ArrayRows(self.rows.brought(new), center=self.recipe.center)
+
     def cross(self, new: Any, cols: Ints) -> Floats:
-        arrivals = Rows(new, center=self.rows.center)
-        return self.between(arrivals.take(slice(None)), self.rows.take(np.asarray(cols)))
+        there, cols = self.arrivals(new), np.asarray(cols)
+        if not self.rows.dense or there.sparse:
+            return self._sparse_block(there, np.arange(there.n), cols)
+        return np.asarray(self.formula.between(there.take(slice(None)), self.rows_of(cols)))
+
+    def few(self, objects: Ints, weights: Floats) -> Few:
+        """Objects with weights as they travel, in increasing order."""
+        order = np.argsort(objects, kind="stable")
+        objects, weights = np.asarray(objects)[order], np.asarray(weights)[order]
+        rows = self.rows_of(objects) if self.rows.dense else np.empty((0, 0))
+        return Few(objects, rows, weights)
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
-        out, every = np.empty(self.n), np.arange(self.n)
-        columns = list(row_blocks(support.size, 8, PIECE_BYTES // 64))
-
-        def work(part: slice) -> None:
-            for chunk in columns:  # pieces that stay in the cache while they are mapped and summed
-                cols, shares = support[chunk], weights[chunk]
-                for rows in row_blocks(part.stop - part.start, 8 * max(1, cols.size), PIECE_BYTES):
-                    place = slice(part.start + rows.start, part.start + rows.stop)
-                    share = self.block(every[place], cols) @ shares
-                    if chunk.start == 0:
-                        out[place] = share
-                    else:
-                        out[place] += share
-
-        parallel_map(work, thread_slices(self.n, max(1, GRAIN // max(1, support.size))))
-        return out
+        return self.rows.every("kernel_sums", self.recipe, self.few(support, weights))
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         if self.n <= SAMPLED_ABOVE:
             return super().degrees()
-        chosen = check_random_state(random_state).choice(self.n, SAMPLE, replace=False)
-        every, chosen = np.arange(self.n), np.sort(chosen)
-        total, squares = np.zeros(self.n), np.zeros(self.n)
-
-        def work(part: slice) -> None:
-            for rows in row_blocks(part.stop - part.start, 8 * SAMPLE, PIECE_BYTES):
-                place = slice(part.start + rows.start, part.start + rows.stop)
-                piece = self.block(every[place], chosen)
-                total[place] = piece.sum(axis=1)
-                squares[place] = np.einsum("ij,ij->i", piece, piece)
-
-        parallel_map(work, thread_slices(self.n))
-        mean = total / SAMPLE
-        variance = np.maximum(squares / SAMPLE - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
+        chosen = np.sort(check_random_state(random_state).choice(self.n, SAMPLE, replace=False))
+        table = self.rows.every("kernel_sums", self.recipe, self.few(chosen, np.ones(SAMPLE)), True)
+        mean = table[:, 0] / SAMPLE
+        variance = np.maximum(table[:, 1] / SAMPLE - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
         self.degrees_error = float(np.sqrt(variance.max() / SAMPLE)) * self.n
-        return mean * self.n
+        return np.asarray(mean * self.n)
+
+    def representatives(self, count: int) -> Ints:
+        """Up to so many objects spread evenly along a fixed direction, the same in whatever order they come."""
+        if self.n <= count:
+            return np.arange(self.n)
+        along = self.rows.every(
+            "kernel_project", self.recipe, np.random.RandomState(0).normal(size=self.rows.d)
+        )
+        order = np.argsort(along, kind="stable")
+        return np.sort(order[np.linspace(0, self.n - 1, count).astype(np.int64)])
+
+    @property
+    def device(self) -> Any:
+        return self.rows.device
+
+    @property
+    def describable(self) -> int:
+        return self.rows.describable
+
+    def describe(self, objects: Ints) -> Any:
+        if not self.rows.dense:
+            return super().describe(objects)
+        return self.rows.described(self.recipe, objects, "kernel_take")
+
+    def fingerprint(self) -> str:
+        return f"{self.formula} {self.rows.fingerprint()}"
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        return self.rows.as_given(per_object)
 
 
-def gaussian(P: Floats, Q: Floats, gamma: float) -> Floats:
-    """exp(-gamma |p - q|²) of all rows of P and Q."""
-    return _gaussian_of(P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1), gamma)
+class _Scaled(Kernel):
+    """A kernel of a distance times gamma, 1 for a copy; ``gamma=None`` takes one over a median distance."""
+
+    self_similarity, bounded_by_self_similarity = 1.0, True
+
+    def __init__(self, rows: Rows, formula: Any, gamma: float | None) -> None:
+        super().__init__(rows, formula)
+        if gamma is None:
+            chosen = self.representatives(MEDIAN_SAMPLE)
+            value = one_over_median(self.rows.kernel_distances(self.recipe, chosen))
+        else:
+            value = check_real("gamma", gamma)
+            if value <= 0:
+                raise ValueError(f"gamma must be positive, got {gamma!r}.")
+        self.recipe = self.recipe._replace(formula=replace(formula, gamma=value))
+
+    def summarise(self, support: Ints, weights: Floats) -> Any:
+        """Rows that are elsewhere are fetched: a saved model must find them."""
+        return (
+            super().summarise(support, weights) if self.in_memory else Chosen(self.rows_of(support), weights)
+        )
+
+    def payoff_of(self, new: Any, summary: Any) -> Floats:
+        if self.in_memory:
+            return super().payoff_of(new, summary)
+        there, out = self.arrivals(new), np.empty(new.shape[0])
+        for part in row_blocks(there.n, 8 * max(1, len(summary.rows))):
+            out[part] = self.formula.between(there.take(part), summary.rows) @ summary.weights
+        return out
+
+    def detached(self) -> Similarity:
+        light = copy(self)
+        light.rows = self.rows if self.in_memory else Detached(self.rows)
+        return light
 
 
-def _gaussian_of(products: Floats, p: Floats, q: Floats, gamma: float) -> Floats:
-    _rows.squares(products, p, q, -gamma)
-    return np.exp(products, out=products)
-
-
-def laplacian(P: Floats, Q: Floats, gamma: float) -> Floats:
-    """exp(-gamma |p - q|_1) of all rows of P and Q."""
-    out = np.empty((len(P), len(Q)))
-    _rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
-    out *= -gamma
-    return np.exp(out, out=out)
-
-
-class Rbf(Kernel):
+class Rbf(_Scaled):
     r"""Gaussian similarity :math:`\exp(-\gamma |x_i - x_j|^2)`.
 
     ``gamma=None`` takes one over the median squared distance of a sample of objects. Sparse features
@@ -121,58 +220,18 @@ class Rbf(Kernel):
     0.3679
     """
 
-    def __init__(self, X: Any, *, gamma: float | None = None) -> None:
-        self.rows = Rows(X, center=mean_row(X))
-        self.n, self.n_features = self.rows.n, self.rows.d
-        self._norms = self.rows.square_norms()
-        self.self_similarity, self.bounded_by_self_similarity = 1.0, True
-        if gamma is None:
-            chosen = representatives(self.rows, MEDIAN_SAMPLE)
-            norms = self._norms[chosen]
-            squares = norms[:, None] + norms[None, :] - 2.0 * self.rows.gram(chosen, chosen)
-            self.gamma = one_over_median(squares)
-        else:
-            self.gamma = positive(gamma)
-
-    def _map(self, products: Floats, p: Floats, q: Floats) -> Floats:
-        """From inner products and squared lengths to similarities, in place."""
-        return _gaussian_of(products, p, q, self.gamma)
-
-    def block(self, rows: Ints, cols: Ints) -> Floats:
-        rows, cols = np.asarray(rows), np.asarray(cols)
-        out = np.empty((rows.size, cols.size))
-        for part in row_blocks(rows.size, 8 * (cols.size + (0 if self.rows.sparse else 2 * self.rows.d))):
-            products = self.rows.gram(rows[part], cols)
-            out[part] = self._map(products, self._norms[rows[part]], self._norms[cols])
-        return off_diagonal(out, rows, cols)
-
-    def cross(self, new: Any, cols: Ints) -> Floats:
-        arrivals, cols = Rows(new, center=self.rows.center), np.asarray(cols)
-        products = arrivals.gram(np.arange(arrivals.n), cols, self.rows)
-        return self._map(products, arrivals.square_norms(), self._norms[cols])
-
-    def between(self, P: Floats, Q: Floats) -> Floats:
-        return gaussian(P, Q, self.gamma)
+    def __init__(self, rows: Rows, *, gamma: float | None = None) -> None:
+        super().__init__(rows, Gaussian(1.0), gamma)
 
 
-class Laplacian(Kernel):
+class LaplacianKernel(_Scaled):
     r"""Laplacian similarity :math:`\exp(-\gamma |x_i - x_j|_1)`.
 
     ``gamma=None`` takes one over the median city-block distance of a fixed sample of objects.
     """
 
-    def __init__(self, X: Any, *, gamma: float | None = None) -> None:
-        self.rows = Rows(_only_dense(X, "laplacian"))
-        self.n, self.n_features = self.rows.n, self.rows.d
-        self.self_similarity, self.bounded_by_self_similarity = 1.0, True
-        if gamma is None:
-            P = self.rows.take(representatives(self.rows, MEDIAN_SAMPLE))
-            self.gamma = one_over_median(cdist(P, P, "cityblock"))
-        else:
-            self.gamma = positive(gamma)
-
-    def between(self, P: Floats, Q: Floats) -> Floats:
-        return laplacian(P, Q, self.gamma)
+    def __init__(self, rows: Rows, *, gamma: float | None = None) -> None:
+        super().__init__(_only_dense(rows, "laplacian"), Laplacian(1.0), gamma)
 
 
 class Euclidean(Kernel):
@@ -181,18 +240,48 @@ class Euclidean(Kernel):
     ``offset="exact"`` takes the largest distance itself (all pairs are visited), a number is taken as M.
     """
 
-    def __init__(self, X: Any, *, offset: str | float = "bound") -> None:
-        X = _only_dense(X, "euclidean")
-        self.rows = Rows(X, center=mean_row(X))
-        self.n, self.n_features = self.rows.n, self.rows.d
-        self._M = distance_offset(self.rows, self.rows.square_norms(), offset, power=1)
-        self.offset = self.self_similarity = self._M
-        self.bounded_by_self_similarity = True
+    bounded_by_self_similarity = True
+
+    def __init__(self, rows: Rows, *, offset: str | float = "bound") -> None:
+        super().__init__(_only_dense(rows, "euclidean"), Distance(1.0))
+        longest = float(self._arrays.square_norms().max())
+        pairs = Pairs(self.n, longest, rows.least, self._largest_square)
+        self.offset = self.self_similarity = M = distance_offset(offset, pairs, root=True)
+        self.recipe = self.recipe._replace(formula=Distance(M))
+
+    def _largest_square(self, limit: float) -> tuple[float, int, int] | None:
+        if self.n > limit:
+            return None
+        rows, largest = self._arrays, 0.0
+        norms, every = rows.square_norms(), np.arange(self.n)
+        for part in row_blocks(self.n, 8 * self.n):
+            squares = norms[part, None] + norms[None, :] - 2.0 * rows.gram(every[part], every)
+            largest = max(largest, float(squares.max()))
+        return largest, 0, 0
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's function of two sets of rows."""
+
+    function: Callable[[Any, Any], Any]
+    centred: bool = False
+
+    def __str__(self) -> str:
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        return f"{getattr(self.function, '__module__', '')}.{name}"
 
     def between(self, P: Floats, Q: Floats) -> Floats:
-        out: Floats = cdist(P, Q)
-        np.subtract(self._M, out, out=out)
-        return np.maximum(out, 0.0, out=out)  # rounding, for the farthest pair under offset="exact"
+        """Similarities of the rows of P to the rows of Q, checked."""
+        out = np.asarray(self.function(P, Q), dtype=np.float64)
+        if out.shape != (len(P), len(Q)):
+            raise ValueError(
+                f"the affinity function was given {len(P)} and {len(Q)} rows and returned an array of "
+                f"shape {out.shape} instead of ({len(P)}, {len(Q)})."
+            )
+        if not np.isfinite(out).all() or (out.size and out.min() < 0):
+            raise ValueError("the affinity function returned NaN, infinite or negative similarities.")
+        return out.copy() if not out.flags.owndata or not out.flags.writeable else out
 
 
 class Custom(Kernel):
@@ -208,30 +297,14 @@ class Custom(Kernel):
     0.1353
     """
 
-    def __init__(self, X: Any, function: Callable[[Any, Any], Any]) -> None:
-        self.rows = Rows(_only_dense(X, "a callable"))
-        self.n, self.n_features = self.rows.n, self.rows.d
-        self.function = function
-        self._check()
-
-    def between(self, P: Floats, Q: Floats) -> Floats:
-        out = np.asarray(self.function(P, Q), dtype=np.float64)
-        if out.shape != (len(P), len(Q)):
-            raise ValueError(
-                f"the affinity function was given {len(P)} and {len(Q)} rows and returned an array of "
-                f"shape {out.shape} instead of ({len(P)}, {len(Q)})."
-            )
-        if not np.isfinite(out).all() or (out.size and out.min() < 0):
-            raise ValueError("the affinity function returned NaN, infinite or negative similarities.")
-        return out.copy() if not out.flags.owndata or not out.flags.writeable else out
-
-    def _check(self) -> None:
-        some = representatives(self.rows, 20)
+    def __init__(self, rows: Rows, function: Callable[[Any, Any], Any]) -> None:
+        super().__init__(_only_dense(rows, "a callable"), Function(function))
+        some = self.representatives(20)
         piece = self.block(some, some)
         # an object's similarity to its copy, from blocks of a few rows: all of them where they are few
-        chosen = representatives(self.rows, SAMPLED_ABOVE)
+        chosen = self.representatives(SAMPLED_ABOVE)
         parts = np.array_split(chosen, -(-chosen.size // 16))
-        own = [np.diag(self.between(P, P)) for P in (self.rows.take(part) for part in parts)]
+        own = [np.diag(self.formula.between(P, P)) for P in (self.rows_of(part) for part in parts)]
         self.self_similarity = float(np.mean(np.concatenate(own)))
         apart = float(np.abs(piece - piece.T).max())
         if apart > 1e-8 * float(piece.max()):
@@ -247,7 +320,7 @@ class Indexed(Similarity):
     def __init__(self, n: int, function: Callable[[Any, Any], Any]) -> None:
         self.n, self.n_features = check_int("the number of objects", n, at_least=1), 1
         self.function = function
-        self._kernel = Custom(np.arange(n, dtype=np.float64)[:, None], self._numbered)
+        self._kernel = Custom(InMemory(np.arange(n, dtype=np.float64)[:, None]), self._numbered)
         self.self_similarity = self._kernel.self_similarity
 
     def _numbered(self, P: Floats, Q: Floats) -> Any:
@@ -259,41 +332,14 @@ class Indexed(Similarity):
     def cross(self, new: Any, cols: Ints) -> Floats:
         return self._kernel.cross(new, cols)
 
+    def fingerprint(self) -> str:
+        return hashed(Function(self.function), super().fingerprint())
 
-def _only_dense(X: Any, affinity: str) -> Any:
-    if sp.issparse(X):
+
+def _only_dense(rows: Rows, affinity: str) -> Rows:
+    if not rows.dense:
         raise ValueError(
             f"affinity {affinity} needs dense features; sparse features work with 'linear', 'cosine', "
             "'sqeuclidean', 'rbf' and 'nearest_neighbors'."
         )
-    return X
-
-
-def positive(gamma: Any) -> float:
-    value = check_real("gamma", gamma)
-    if value <= 0:
-        raise ValueError(f"gamma must be positive, got {gamma!r}.")
-    return value
-
-
-def representatives(rows: Rows, k: int) -> Ints:
-    """Up to k objects spread evenly along a fixed direction: the same whatever the objects' order."""
-    return np.arange(rows.n) if rows.n <= k else evenly(rows.dot(direction(rows.d)), k)
-
-
-def direction(d: int) -> Floats:
-    """A fixed direction along which objects are spread."""
-    return np.random.RandomState(0).normal(size=d)
-
-
-def evenly(along: Floats, k: int) -> Ints:
-    """k objects spread evenly by their place along a direction."""
-    order = np.argsort(along, kind="stable")
-    return np.sort(order[np.linspace(0, along.size - 1, k).astype(np.int64)])
-
-
-def one_over_median(distances: Floats) -> float:
-    """One over the median of the positive distances of different objects."""
-    upper = distances[np.triu_indices(len(distances), 1)]
-    positive = upper[upper > 0]
-    return 1.0 / float(np.median(positive)) if positive.size else 1.0
+    return rows

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import uuid
+from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dominantsets._checks import check_real
-from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.memory import Rows, mean_row
+from dominantsets.rows.base import Clusters, Cores, Detached, Mixture, Recipe, Rows, Sums
+from dominantsets.rows.memory import InMemory
+from dominantsets.rows.operations import FormulaRows, Placed, formula_rows, local
 from dominantsets.similarity.base import Similarity, off_diagonal
-
-_NOTHING = np.empty(0)
-EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
+from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
 
 class LowRank(Similarity):
-    r"""Similarities :math:`a_{ij} = c\,u_i \cdot u_j + b_i + b_j + m` off the diagonal.
+    r"""Similarities :math:`a_{ij} = c\,v_i \cdot v_j + b_i + b_j + m` off the diagonal.
 
     Cosine, linear and squared Euclidean similarity are of this form, so that a product A x costs
     O(nd), whatever the size of the support of x:
-    :math:`(A x)_i = c\,u_i \cdot \sum_j x_j u_j + (b_i + m) \sum_j x_j + \sum_j b_j x_j - a^0_{ii} x_i`
-    with :math:`a^0_{ii} = c|u_i|^2 + 2 b_i + m` what the formula would put on the diagonal.
+    :math:`(A x)_i = c\,v_i \cdot \sum_j x_j v_j + (b_i + m) \sum_j x_j + \sum_j b_j x_j - a^0_{ii} x_i`
+    with :math:`a^0_{ii} = c|v_i|^2 + 2 b_i + m` what the formula would put on the diagonal. Everything is asked
+    of the rows in named operations, so that it does not matter where they are.
 
     Examples
     --------
@@ -34,251 +36,204 @@ class LowRank(Similarity):
     array([0., 1., 2.])
     """
 
-    def __init__(self, rows: Rows, norms: Floats, factor: float, offset: float, kind: str) -> None:
-        self.n, self.n_features = rows.n, rows.d
+    has_cluster_sums = True
+
+    def __init__(self, rows: Rows, formula: Formula, offset: Any = None) -> None:
+        rows.check()
         self.rows = rows
-        self.factor = factor
-        self.offset = offset
-        self.kind = kind
-        self._norms = norms  # of one number where all rows are equally long
-        self._leans = kind == "sqeuclidean"  # whether b_i = -|u_i|²: nothing else is kept for it
-        self.longest = float(np.sqrt(norms.max()))
-        self.self_similarity = float(self.diagonal.mean())
+        self.n, self.n_features = rows.n, rows.d
+        center = rows.mean() if formula.centred else None
+        recipe = Recipe(uuid.uuid4().hex, formula, center)
+        self.sums: Sums = rows.total("measure", recipe, True)
+        pairs = Pairs(self.n, self.sums.longest, rows.least, lambda limit: rows.extreme(recipe, limit))
+        self.formula = formula = formula.with_offset(offset, pairs)
+        self.recipe = recipe._replace(formula=formula)
+        self.offset = formula.offset
+        self.longest = float(np.sqrt(self.sums.longest))
+        self.least_own = float(formula.own(self.sums.shortest))
+        self.self_similarity = float(formula.own(self.sums.squares / self.n))
 
     @property
-    def diagonal(self) -> Floats:
-        """What the formula would put on the diagonal; one number where that is the same for all objects."""
-        if self._leans:
-            return np.full(1, self.offset or 0.0)
-        return self.factor * self._norms + (self.offset or 0.0)
+    def local(self) -> FormulaRows:
+        """The rows themselves, where they are in memory."""
+        return local(self.rows.only_block(), self.recipe)
+
+    # how it is solved -----------------------------------------------------------------------------------
 
     @property
-    def full_diagonal(self) -> Floats:
-        """The diagonal, for each object (made when asked for)."""
-        return self.diagonal * np.ones(self.n)
+    def posed_as(self) -> str:
+        return self.rows.home
 
-    @property
-    def square_norms(self) -> Floats:
-        """Squared lengths of the rows (made when asked for, where all are the same)."""
-        return self._norms if self._norms.size == self.n else np.full(self.n, float(self._norms[0]))
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        chosen = self.rows.solver(algorithm, "dual")
+        if chosen != "auto":
+            return chosen
+        return "dual" if self.least_own + shift > 0.0 else super().solver("auto", shift, start)
 
-    @property
-    def bias(self) -> Floats | None:
-        """The b_i, where there are any (made when asked for)."""
-        return -self._norms if self._leans else None
+    def require_dual(self) -> LowRank:
+        return self
 
-    def bias_of(self, objects: Ints) -> Floats | None:
-        """The b_i of chosen objects, where there are any."""
-        return -self._norms[objects] if self._leans else None
+    # the questions of a similarity ----------------------------------------------------------------------
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
-        out = self.rows.gram(rows, cols)
-        out *= self.factor
-        out += self.offset or 0.0
-        if self._leans:
-            out -= self._norms[rows, None]
-            out -= self._norms[None, cols]
-        return off_diagonal(out, rows, cols)
+        products, p, q = self.rows.products_between(self.recipe, rows, cols)
+        return off_diagonal(np.asarray(self.formula.between(products, p, q)), rows, cols)
 
     def column(self, i: int) -> Floats:
         return self.gradient(np.array([i]), np.ones(1))
 
+    def mix(self, support: Ints, weights: Floats) -> Mixture:
+        """The weighted sums of rows and of biases: one round."""
+        each = self.rows.split(support, weights)
+        which = [k for k, part in enumerate(each) if len(part[0])]
+        if not which:
+            return Mixture(np.zeros(self.rows.d), 0.0, 0.0)
+        mixture: Mixture = self.rows.total("mix", self.recipe, each=each, which=which)
+        return mixture
+
     def gradient(self, support: Ints, weights: Floats) -> Floats:
-        total = float(weights.sum())
-        added = (self.offset or 0.0) * total
-        if self._leans:
-            added -= float(self._norms[support] @ weights)
-        mixed = self.rows.mix(support, weights)
-        out = self.rows.products(mixed, self.form(mixed, times=total, added=added))
-        _rows.subtract_at(out, np.asarray(support), self.diagonal, weights)
-        return out
+        mixture = self.mix(support, weights)
+        return self.rows.every("gradient", self.recipe, mixture, each=self.rows.split(support, weights))
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
-        whole = self.rows.total()
-        added = (self.offset or 0.0) * self.n - (float(self._norms.sum()) if self._leans else 0.0)
-        out = self.rows.products(whole, self.form(whole, times=float(self.n), added=added))
-        out -= self.diagonal
-        return out
-
-    def form(
-        self, w: Floats, *, factor: float | None = None, times: float = 1.0, added: float = 0.0
-    ) -> _rows.Affine:
-        """What turns products of the stored rows with w into factor u · w + times b + added."""
-        rows = self.rows
-        return _rows.Affine(
-            factor=self.factor if factor is None else factor,
-            constant=0.0 if rows.pending is None else float(rows.pending @ w),
-            scale=_NOTHING if rows.scale is None else rows.scale,
-            bias=self._norms if self._leans else _NOTHING,
-            times=-times,
-            added=added,
-        )
+        return self.rows.every("degrees", self.recipe, self.sums)
 
     def largest(self) -> float:
-        if self.kind == "sqeuclidean":
-            return float(self.offset or 0.0)
-        return self.factor * self.longest**2 + (self.offset or 0.0)
+        return self.formula.largest(self.longest)
 
     def self_similarities(self, objects: Ints) -> Floats:
-        diagonal = self.diagonal
-        return diagonal[objects] if diagonal.size > 1 else np.full(len(objects), diagonal[0])
+        if self.formula.has_bias:
+            return np.full(len(objects), self.offset)
+        if len(objects) == self.n:
+            return self.rows.every("diagonal", self.recipe)[objects]
+        return np.asarray(self.formula.own(np.square(self.rows_of(objects)).sum(axis=1)))
 
     def rows_of(self, objects: Ints) -> Floats:
-        """The rows u of chosen objects, without the factor."""
-        return self.rows.take(objects)
+        """The rows v of chosen objects."""
+        return self.rows.fetch(objects, "take", self.recipe)
+
+    def arrivals(self, new: Any) -> FormulaRows:
+        """New objects as rows of the same space."""
+        return formula_rows(self.rows.brought(new), self.recipe)
 
     def self_similarities_of_new(self, new: Any) -> Floats:
-        rows, bias = self._arrivals(new)
-        out = self.factor * rows.square_norms() + (self.offset or 0.0)
-        return out if bias is None else out + 2.0 * bias
-
-    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
-        r"""For M - D²: a payoff is :math:`M - |y - c|^2 - v`, c the weighted mean and v its variance."""
-        if self.kind != "sqeuclidean" or self.rows.center is None:
-            return None
-        mean = self.rows.mix(support, weights)
-        variance = float(self._norms[support] @ weights) - float(mean @ mean)
-        square = (self.offset or 0.0) - variance - f
-        return mean + self.rows.center, float(np.sqrt(max(0.0, square)))
-
-    def _arrivals(self, new: Any) -> tuple[Rows, Floats | None]:
-        """New objects as rows of the same space, with their biases."""
-        if self.kind == "cosine":
-            return unit_rows(new), None
-        rows = Rows(new, center=self.rows.center)
-        return rows, -rows.square_norms() if self._leans else None
+        return np.asarray(self.formula.own(self.arrivals(new).square_norms))
 
     def cross(self, new: Any, cols: Ints) -> Floats:
-        rows, bias = self._arrivals(new)
-        out = self.factor * rows.gram(np.arange(rows.n), np.asarray(cols), self.rows)
-        out += self.offset or 0.0
-        if bias is not None:
-            out += bias[:, None] - self._norms[None, cols]
+        there, cols = self.arrivals(new), np.asarray(cols)
+        products, q = self.rows.products_with(self.recipe, there.rows, cols)
+        return np.asarray(self.formula.between(products, there.square_norms, q))
+
+    def summarise(self, support: Ints, weights: Floats) -> Mixture:
+        return self.mix(support, weights)
+
+    def payoff_of(self, new: Any, summary: Any) -> Floats:
+        there = self.arrivals(new)
+        products = there.rows.dot(summary.rows)
+        out = self.formula.payoffs(products, there.square_norms, summary.total, summary.bias_sum)
+        return np.asarray(out)
+
+    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
+        return self.ball_of(self.mix(support, weights), f) if self.formula.has_bias else None
+
+    def ball_of(self, mixture: Mixture, f: float) -> tuple[Floats, float] | None:
+        """The same from the mixture of a cluster's members."""
+        radius = self.formula.ball(mixture.rows, mixture.bias_sum, f)
+        center = self.recipe.center
+        return None if radius is None or center is None else (mixture.rows + center, radius)
+
+    # what clusters and labels ask -----------------------------------------------------------------------
+
+    @property
+    def in_memory(self) -> bool:
+        return self.rows.home == "memory"
+
+    def sample(self, objects: Ints) -> Similarity:
+        offset = None if self.formula.has_bias else self.offset
+        return LowRank(InMemory(self.rows_of(objects)), self.formula, offset)
+
+    def sample_limit(self, of_rows: int, of_matrix: int) -> int:
+        return of_rows
+
+    @property
+    def device(self) -> Any:
+        return self.rows.device
+
+    @property
+    def describable(self) -> int:
+        return self.rows.describable
+
+    def describe(self, objects: Ints) -> Any:
+        return self.rows.described(self.recipe, objects) if self.rows.dense else super().describe(objects)
+
+    def _wide(self, limit: int) -> bool:
+        return self.rows.dense and self.n_features <= limit
+
+    def scatter_limit(self, of_matrix: int, of_rows: int) -> int:
+        return of_rows if self._wide(of_matrix) else of_matrix
+
+    def scatter(self, objects: Ints, own: Floats, scale: Floats, limit: int) -> Floats:
+        if not self._wide(limit):
+            return super().scatter(objects, own, scale, limit)
+        return self.rows.scatter(self.recipe, objects, scale)
+
+    def cluster_sums(self, labels: Ints, n_clusters: int) -> Floats:
+        """The sums of the rows, of the biases and of the objects of each cluster."""
+        sums: Floats = self.rows.total("cluster_sums", self.recipe, n_clusters, each=self.rows.cut(labels))
+        return sums
+
+    def place(self, clusters: Clusters, labels: Ints, outside: Flags) -> Placed:
+        """A round of refinement: one pass, d + 2 numbers per cluster come back beside the labels."""
+        each = self.rows.cut(labels, outside) if outside.size else self.rows.cut(labels)
+        parts = self.rows.ask("place", self.recipe, clusters, each=each)
+        return Placed(
+            np.concatenate([part.best for part in parts]),
+            np.concatenate([part.fit for part in parts]),
+            np.sum([part.sums for part in parts], axis=0),
+        )
+
+    def fits_of(self, new: Any, clusters: Clusters) -> Floats:
+        """How well new objects fit each cluster: O(d) per object and cluster."""
+        there, out = self.arrivals(new), np.empty((new.shape[0], len(clusters.V)))
+        squares = there.square_norms
+        for part in row_blocks(there.rows.n, 8 * self.rows.d):
+            out[part] = self.formula.fits(there.rows.take(part), squares[part], clusters)
         return out
 
-    def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
-        rows, bias = self._arrivals(new)
-        total = float(weights.sum())
-        out = self.factor * rows.dot(self.rows.mix(support, weights))
-        out += (self.offset or 0.0) * total
-        if bias is not None:
-            out += bias * total - float(self._norms[support] @ weights)
-        return out
+    def squared_radii(self, summaries: list[Any], inside: Floats, squares: Floats) -> Floats:
+        return self.rows.every("squared_radii", self.recipe, Cores(summaries, inside, squares))
+
+    def fingerprint(self) -> str:
+        return f"{self.formula} {self.rows.fingerprint()}"
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        return self.rows.as_given(per_object)
+
+    def detached(self) -> Similarity:
+        light = copy(self)
+        light.rows = Detached(self.rows)
+        return light
 
 
-def unit_rows(X: Any) -> Rows:
-    """Rows scaled to length 1; a row of zeros stays zero."""
-    length = np.sqrt(Rows(X).square_norms())
-    return Rows(X, scale=np.divide(1.0, length, out=length, where=length > 0))
-
-
-def cosine(X: Any) -> LowRank:
+def cosine(rows: Rows) -> LowRank:
     """Cosine of the angle between rows, plus 1: from 0 (opposite) to 2 (parallel)."""
-    rows = unit_rows(X)
-    return LowRank(rows, unit_norms(rows), 1.0, 1.0, "cosine")
+    return LowRank(rows, COSINE)
 
 
-def unit_norms(rows: Rows) -> Floats:
-    """Squared lengths of rows scaled to 1: one number, unless some are zero."""
-    assert rows.scale is not None
-    short = rows.scale == 0.0
-    return np.where(short, 0.0, 1.0) if short.any() else np.ones(1)
-
-
-def sqeuclidean(X: Any, *, offset: str | float = "bound") -> LowRank:
+def sqeuclidean(rows: Rows, *, offset: str | float = "bound") -> LowRank:
     r"""M minus the squared distance, with :math:`M = 4 \max_i |x_i - \bar x|^2 \ge \max D^2`.
 
     ``offset="exact"`` takes the largest squared distance itself (all pairs are visited), a number is
     taken as M.
     """
-    rows = Rows(X, center=mean_row(X))
-    norms = rows.square_norms()
-    M = distance_offset(rows, norms, offset, power=2)
-    return LowRank(rows, norms, 2.0, M, "sqeuclidean")
+    return LowRank(rows, SQEUCLIDEAN, offset)
 
 
-def distance_offset(rows: Rows, norms: Floats, offset: str | float, power: int) -> float:
-    """The constant from which distances (power 1) or squared distances (2) are subtracted."""
-    if isinstance(offset, str):
-        if offset not in ("bound", "exact"):
-            raise unknown_offset(offset)
-        squared = 4.0 * float(norms.max()) if offset == "bound" else _largest_square(rows, norms)
-        # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
-        return (squared if power == 2 else float(np.sqrt(squared))) or 1.0
-    M = check_real("offset", offset, at_least=0.0)
-    bound = 4.0 * float(norms.max())
-    if bound > (M**2 if power == 1 else M):
-        # the bound is always enough; below it only all pairs can tell
-        square = bound if rows.n > EXACT_LIMIT else _largest_square(rows, norms)
-        largest = square if power == 2 else float(np.sqrt(square))
-        require_offset(M, largest)
-    return M
-
-
-def unknown_offset(offset: str) -> ValueError:
-    """The error for a name that no offset has."""
-    return ValueError(f"offset={offset!r} is not known; choose 'bound', 'exact' or a number.")
-
-
-def require_offset(M: float, largest: float) -> None:
-    """Refuse a constant that is below the largest (squared) distance."""
-    if largest * (1.0 - 1e-12) > M:
-        raise ValueError(
-            f"offset={M:g} is below {largest:g}, so that similarities could be negative; use "
-            "offset='bound' or 'exact'."
-        )
-
-
-def _largest_square(rows: Rows, norms: Floats) -> float:
-    """The largest squared distance of two rows, in O(n) memory."""
-    every, largest = np.arange(rows.n), 0.0
-    for part in row_blocks(rows.n, 8 * rows.n):
-        squares = -2.0 * rows.gram(every[part], every)
-        squares += norms[part, None]
-        squares += norms[None, :]
-        largest = max(largest, float(squares.max()))
-    return largest
-
-
-def linear(X: Any, *, offset: str | float | None = None) -> LowRank:
+def linear(rows: Rows, *, offset: str | float | None = None) -> LowRank:
     r"""Inner products :math:`x_i \cdot x_j`, plus ``offset``.
 
     Products must not be negative. Where features have both signs, ``offset="bound"`` adds
     :math:`\max_i |x_i|^2`, which is always enough; a number adds that number.
     """
-    rows = Rows(X)
-    norms = rows.square_norms()
-    bound = float(norms.max())
-    if offset == "bound":
-        return LowRank(rows, norms, 1.0, bound, "linear")
-    added = 0.0 if offset is None else check_real("offset", offset, at_least=0.0)
-    if added < bound and X.shape[0] > 1 and X.min() < 0:
-        _refuse_negative(rows, added, bound)
-    return LowRank(rows, norms, 1.0, added, "linear")
-
-
-def both_signs(n: int, bound: float) -> ValueError:
-    """The error for inner products that may be negative, where pairs are too many to look."""
-    return ValueError(
-        f"features of both signs may have negative inner products, and {n:,} objects are too many to look at "
-        f"every pair; {_remedy(bound)}."
-    )
-
-
-def _remedy(bound: float) -> str:
-    return f"pass offset='bound' (adds {bound:.6g}), or affinity='cosine'"
-
-
-def _refuse_negative(rows: Rows, added: float, bound: float) -> None:
-    if rows.n > EXACT_LIMIT:
-        raise both_signs(rows.n, bound)
-    every = np.arange(rows.n)
-    for part in row_blocks(rows.n, 8 * rows.n):
-        products = rows.gram(every[part], every)
-        i, j = np.unravel_index(int(products.argmin()), products.shape)
-        if products[i, j] + added < 0:
-            raise ValueError(
-                f"the linear similarity of objects {part.start + i} and {j} is "
-                f"{products[i, j] + added:.6g}, but similarities must not be negative; {_remedy(bound)}."
-            )
+    return LowRank(rows, LINEAR, offset)

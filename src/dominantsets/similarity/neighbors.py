@@ -60,8 +60,8 @@ class Neighbors(Graph):
         if check_choice("search", search, ("auto", "exact", "approximate")) == "auto":
             search = "exact" if few else "approximate"
         self._slack = 0.0 if search == "exact" else SLACK
-        exact = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs)
-        self._search = exact.fit(X) if search == "exact" else _Lists(X, k, n_jobs)
+        self._X, self._asked = X, (search, k, n_jobs)
+        self._made: Any = None
         if n == 1:
             graph = sp.csr_array((1, 1))
         else:
@@ -71,6 +71,18 @@ class Neighbors(Graph):
         super().__init__(graph + graph.T)
         self.n_features = d
 
+    @property
+    def _search(self) -> Any:
+        """The index of the objects, made when first asked for: files hold the features only once."""
+        if self._made is None:
+            search, k, n_jobs = self._asked
+            exact = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs)
+            self._made = exact.fit(self._X) if search == "exact" else _Lists(self._X, k, n_jobs)
+        return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_made": None}
+
     def neighbors_of(self, new: Any) -> sp.csr_array:
         """Which objects are the nearest of new ones: a row of ones and zeros each."""
         return sp.csr_array(self._search.kneighbors_graph(new))
@@ -79,7 +91,7 @@ class Neighbors(Graph):
         """As if the new object stood among the others, whose own neighbours stay as they are."""
         cols = np.asarray(cols)
         neighbors = self._search.kneighbors_graph(new)[:, cols].toarray()
-        distances = pairwise_distances(new, self._search._fit_X[cols])
+        distances = pairwise_distances(new, self._X[cols])
         return np.asarray(0.5 * (neighbors + (distances <= self._reach[cols] * (1.0 + self._slack))))
 
 

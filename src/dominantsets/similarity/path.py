@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from dominantsets._checks import check_choice
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as _tree
-from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
 
@@ -38,6 +38,8 @@ class Path(Similarity):
     array([0., 4., 4., 0.])
     """
 
+    costs_all_pairs = False
+
     def __init__(self, X: Any, *, metric: str = "euclidean") -> None:
         check_choice("metric", metric, ("euclidean", "precomputed"))
         self.metric = metric
@@ -63,6 +65,24 @@ class Path(Similarity):
         self.bounded_by_self_similarity = True
         self.zero_means_unrelated = False
         self.components = self.tree.component if self.tree.n_components > 1 else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_search": None}  # it holds the features once more
+
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        # the exact solver takes no start: one that is given is honoured
+        best = "exact" if isinstance(start, str) else "pairwise"
+        return best if algorithm == "auto" else algorithm
+
+    def require_path(self) -> Path:
+        return self
+
+    def sample_limit(self, of_rows: int, of_matrix: int) -> int:
+        return self.n  # the single linkage of a sample is another one
+
+    def fingerprint(self) -> str:
+        tree = self.tree
+        return hashed(self.metric, tree.left, tree.right, tree.height)
 
     def column(self, i: int) -> Floats:
         out, tree = np.zeros(self.n), self.tree

@@ -1,28 +1,28 @@
-"""Solvers: each takes a problem and returns a dominant set with its certificate."""
+"""One dominant set: solvers that take a problem and return the set with its certificate."""
 
-from dominantsets.solvers.api import ALGORITHMS, solve, solve_from, solve_problem
-from dominantsets.solvers.chunk_problem import pose
+from dominantsets.solvers.api import make_problem, solve
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
+from dominantsets.solvers.options import ALGORITHMS, SolverOptions
 from dominantsets.solvers.problem import Point, Problem
-from dominantsets.solvers.result import DominantSet, Status, Step, Trace
+from dominantsets.solvers.result import DominantSet, End, Status, Step, Trace
 from dominantsets.solvers.tree import PathSpectrum, path_clusters, path_spectrum
 
 __all__ = [
     "ALGORITHMS",
     "Callback",
     "DominantSet",
+    "End",
     "Monitor",
     "PathSpectrum",
     "Point",
     "Problem",
     "Progress",
+    "SolverOptions",
     "Status",
     "Step",
     "Trace",
+    "make_problem",
     "path_clusters",
     "path_spectrum",
-    "pose",
     "solve",
-    "solve_from",
-    "solve_problem",
 ]

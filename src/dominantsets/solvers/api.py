@@ -1,33 +1,119 @@
-"""The door to the solvers."""
+"""Solving for one dominant set: the public function, and the problem that solves itself in memory."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from functools import partial
+from importlib import import_module
 from typing import Any
 
-from dominantsets._checks import check_choice, check_int, check_real
-from dominantsets.similarity import Graph, Kernel, LowRank, Path, Sharded, Similarity, as_similarity
-from dominantsets.solvers import chunk_problem as sharded
-from dominantsets.solvers import dual, tree, working_set
-from dominantsets.solvers import frank_wolfe as first_order
-from dominantsets.solvers import newton as climb
-from dominantsets.solvers.certificate import certify
-from dominantsets.solvers.monitor import Callback, Monitor
-from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import DominantSet
-from dominantsets.solvers.starts import check_start, starting_point
+import numpy as np
+from joblib import Parallel, delayed
 
-# Objects from which the working set is the faster one: benchmarks/crossover.py
-LARGE_GRAPH, LARGE_KERNEL = 2_000, 20_000
-DEVICE_KERNEL = "working-set"  # safe steps on blocks, for kernels on a device
-_METHODS: dict[str, Callable[..., Outcome]] = {
-    **{rule: partial(first_order.ascend, rule=rule) for rule in first_order.RULES},
-    "replicator": first_order.replicate,
-    "working-set": working_set.solve_working_set,
-    "dual": climb.solve_dual,
+from dominantsets._typing import Ints
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
+from dominantsets.solvers.monitor import Callback, Monitor
+from dominantsets.solvers.newton import solve_dual
+from dominantsets.solvers.options import SolverOptions, check_run
+from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.result import DominantSet, Status
+from dominantsets.solvers.starts import starting_point
+from dominantsets.solvers.tree import solve_exactly
+from dominantsets.solvers.working_set import solve_working_set
+
+METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
+    **dict.fromkeys(RULES, ascend),
+    "replicator": replicate,
+    "working-set": solve_working_set,
+    "dual": solve_dual,
 }
-ALGORITHMS = ("auto", *first_order.RULES, "replicator", "working-set", "dual", "exact")
+# What a similarity is posed as, and where that problem is; NumPy users load none of the others.
+PROBLEMS = {
+    "memory": ("api", "HostProblem"),
+    "chunks": ("chunk_problem", "ChunkProblem"),
+    "kernel of chunks": ("chunk_kernel", "ChunkKernelProblem"),
+    "tensors": ("tensor_problem", "TensorProblem"),
+    "kernel of tensors": ("tensor_problem", "TensorKernelProblem"),
+}
+HALF = 0.5  # of the mass on the sampled object, where the rest is spread
+
+
+def make_problem(similarity: Similarity, shift: float, degrees: Any = None) -> HostProblem:
+    """The problem of a similarity, which can solve itself where its objects are."""
+    module, name = PROBLEMS[similarity.posed_as]
+    problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
+        similarity, shift, degrees
+    )
+    return problem
+
+
+class HostProblem(Problem):
+    """A problem that solves itself, in this process."""
+
+    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
+        """From a start as users name it (that of the options, where none is given)."""
+        start = options.start if start is None else start
+        if options.algorithm == "exact":
+            return solve_exactly(self, options, monitor)
+        return self.solve_from(starting_point(self, start), options, monitor)
+
+    def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
+        """From a point of the simplex."""
+        problem = self.in_component_of(x)
+        if self.similarity.components is not None:  # what x has of other components stays out
+            inside = problem.alive[x.support]
+            weights = x.weights[inside]
+            x = Point(x.support[inside], weights / weights.sum())
+        outcome = METHODS[options.algorithm](problem, x, options, monitor)
+        return certify(problem, outcome, options)
+
+    def point_at(self, i: int, half: bool = False) -> Point:
+        """All mass on an object, or half of it, the rest spread over the others."""
+        if not half or self.n_alive == 1:
+            return Point(np.array([i]), np.ones(1))
+        alive = self.living()
+        weights = np.full(alive.size, HALF / (alive.size - 1))
+        weights[np.searchsorted(alive, i)] = HALF
+        return Point(alive, weights)
+
+    def solve_many(
+        self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
+    ) -> tuple[list[DominantSet], bool]:
+        """From many objects, on threads: what was reached in their order, and whether Ctrl-C cut it short."""
+        half, guarded = options.start == "barycenter", _Guarded(monitor)
+        work = Parallel(n_jobs, backend="threading", return_as="generator")(
+            # columns are kept by one solver at a time, everything else is shared
+            delayed(self.thread_copy().solve_from)(self.point_at(int(i), half), options, guarded)
+            for i in objects
+        )
+        found: list[DominantSet] = []
+        try:
+            for solution in work:
+                found.append(solution)
+        except KeyboardInterrupt:  # what has been reached counts; the others end at their next look
+            guarded.halt = Status.INTERRUPTED
+            return found, True
+        return found, False
+
+
+class _Guarded(Monitor):
+    """A monitor for several threads: one at a time tells the callback, and all end when told to."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        super().__init__(None, None)
+        self._monitor = monitor
+        self._lock = threading.Lock()
+        self.halt: Status | None = None
+        self.deadline, self.began = monitor.deadline, monitor.began
+        self.callback = monitor.callback
+
+    def report(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
+        with self._lock:
+            if self.halt is None:
+                self.halt = self._monitor.report(n_iter, value, gap, support_size)
+            return self.halt
 
 
 def solve(
@@ -94,117 +180,11 @@ def solve(
     >>> cluster.members, cluster.weights, cluster.value
     (array([2, 3]), array([0.5, 0.5]), 1.5)
     """
-    check_options(algorithm, shift, tol, max_iter, max_time)
+    check_run(shift, max_time)
+    options = SolverOptions(algorithm, start, tol, max_iter, trace=trace).checked()
     problem = make_problem(as_similarity(S), float(shift))
-    algorithm = choose(algorithm, problem.similarity, problem.shift, start)
-    check_start(start, algorithm, problem.n)
+    options = options.chosen_for(problem.similarity, problem.shift)
+    options.check_start(problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
-    return solve_problem(
-        problem,
-        algorithm=algorithm,
-        start=start,
-        tol=float(tol),
-        max_iter=int(max_iter),
-        monitor=monitor,
-        trace=trace,
-    )
-
-
-def check_options(algorithm: Any, shift: Any, tol: Any, max_iter: Any, max_time: Any) -> None:
-    """Refuse what no solver can use, before any long work."""
-    check_choice("algorithm", algorithm, ALGORITHMS)
-    check_real("shift", shift)
-    check_real("tol", tol, at_least=0.0)
-    check_int("max_iter", max_iter, at_least=1)
-    if max_time is not None:
-        check_real("max_time", max_time, at_least=0.0)
-
-
-def choose(algorithm: str, similarity: Similarity, shift: float, start: Any) -> str:
-    """The solver that "auto" means for a similarity's structure; other names stay as they are."""
-    if isinstance(similarity, Sharded):
-        return sharded.solver_of(algorithm, similarity, start)
-    if algorithm != "auto":
-        if similarity.on_device and algorithm != (there := choose("auto", similarity, shift, start)):
-            raise ValueError(
-                f"algorithm={algorithm!r} does not run on a device, where this affinity has {there!r}; "
-                "leave it out, or pass a NumPy array without device=."
-            )
-        return algorithm
-    if similarity.on_device:
-        return DEVICE_KERNEL if similarity.offset is None else "dual"
-    if isinstance(similarity, Path):  # the exact solver takes no start: one that is given is honoured
-        return "exact" if isinstance(start, str) else "pairwise"
-    if isinstance(similarity, LowRank) and dual.applies(similarity, shift):
-        return "dual"
-    large = {Graph: LARGE_GRAPH, Kernel: LARGE_KERNEL}
-    if any(isinstance(similarity, kind) and similarity.n >= size for kind, size in large.items()):
-        return "working-set"
-    return "pairwise"
-
-
-def solve_problem(
-    problem: Problem,
-    *,
-    algorithm: str,
-    start: Any,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> DominantSet:
-    """Solve for the objects that are still alive; options are taken as checked, "auto" as chosen."""
-    if isinstance(problem, sharded.LowRankShards):
-        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
-        return sharded.solve_far(problem, [problem.image(start)], **options)[0]
-    if algorithm == "exact":
-        return tree.solve_exactly(problem, tol=tol, monitor=monitor)
-    return solve_from(
-        problem, starting_point(problem, start), algorithm=algorithm, tol=tol, max_iter=max_iter,
-        monitor=monitor, trace=trace,
-    )  # fmt: skip
-
-
-def make_problem(similarity: Similarity, shift: float, degrees: Any = None, cutoff: float = 0.0) -> Problem:
-    """The problem of a similarity, where its objects are: here, in pieces, or on a device.
-
-    Weights up to ``cutoff`` are left out at once where that saves a round; else whoever asks does it.
-    """
-    if similarity.on_device:
-        from dominantsets.solvers.tensor_problem import DeviceProblem  # imports torch
-
-        return DeviceProblem(similarity, shift, degrees)  # type: ignore[arg-type]
-    return sharded.pose(similarity, shift, degrees, cutoff)
-
-
-def solve_many(problem: Problem, starts: list[Point], **options: Any) -> list[DominantSet]:
-    """From many starts at once, on a device."""
-    from dominantsets.solvers.tensor_problem import solve_starts  # imports torch
-
-    return solve_starts(problem, starts, **options)  # type: ignore[arg-type]
-
-
-def solve_from(
-    problem: Problem,
-    x0: Point,
-    *,
-    algorithm: str,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> DominantSet:
-    """The same from a point, by a method that takes one."""
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor, "trace": trace}
-    if problem.similarity.on_device:
-        return solve_many(problem, [x0], algorithm=algorithm, **options)[0]
-    if isinstance(problem, sharded.LowRankShards):
-        return sharded.solve_far(problem, [problem.at(x0)], **options)[0]
-    problem = problem.in_component_of(x0)
-    if problem.similarity.components is not None:  # what x0 has of other components stays out
-        inside = problem.alive[x0.support]
-        weights = x0.weights[inside]
-        x0 = Point(x0.support[inside], weights / weights.sum())
-    outcome = _METHODS[algorithm](problem, x0, **options)
-    return certify(problem, outcome, tol=tol, algorithm=algorithm)
+    return problem.solve(options, monitor)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.options import SolverOptions
+from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
 
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
@@ -27,25 +26,8 @@ def scale_of(f: float, shift: float) -> float:
     return max(f, f + shift)
 
 
-class Recomputed(NamedTuple):
-    """f, the smallest and largest payoff inside, the largest outside, and the ball, where there is one."""
-
-    f: float
-    low: float
-    high: float
-    outside: float
-    ball: tuple[Floats, float] | None
-
-    @classmethod
-    def of(cls, problem: Problem, x: Point) -> Recomputed:
-        """From the weights alone."""
-        payoffs = problem.payoffs(x)
-        low, high, outside = payoffs.extremes(x.support)
-        return cls(payoffs.f, low, high, outside, problem.ball(x, payoffs.f))
-
-
 def certify(
-    problem: Problem, outcome: Outcome, *, tol: float, algorithm: str, recomputed: Recomputed | None = None
+    problem: Problem, outcome: Outcome, options: SolverOptions, recomputed: Recomputed | None = None
 ) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
@@ -58,12 +40,12 @@ def certify(
     x = Point(members, weights)
     problem = problem.in_component_of(x)
     status, strict, face = outcome.status, outcome.strict, outcome.face
-    f, low, high, outside, ball = Recomputed.of(problem, x) if recomputed is None else recomputed
+    f, low, high, outside, ball = problem.recomputed(x) if recomputed is None else recomputed
     gap = max(0.0, high - f, outside - f)
     margin = f - outside
     scale = scale_of(f, problem.shift)
     if status in _CLAIMS:
-        status = Status.CONVERGED if gap <= tol * scale else _CLAIMS[status]
+        status = Status.CONVERGED if gap <= options.tol * scale else _CLAIMS[status]
     if strict is None and stationary(f, low, high, outside, problem.shift):
         if not undecided(f, low, high, outside, problem.shift):
             strict = False
@@ -83,7 +65,7 @@ def certify(
         status=status,
         trace=outcome.trace,
         shift=problem.shift,
-        algorithm=algorithm,
+        algorithm=options.algorithm,
         center=center,
         radius=radius,
     )

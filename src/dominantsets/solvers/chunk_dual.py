@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
 from dominantsets.rows.base import Mask
 from dominantsets.similarity.sharded import ShardedLowRank
 from dominantsets.solvers.certificate import EPS

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
 from dominantsets.rows.base import Piece
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.sharded import Recipe, local

@@ -20,10 +20,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
+from dominantsets.compiled import passes
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.memory import PIECE_BYTES
-from dominantsets.similarity import LowRank, Similarity
+from dominantsets.rows.array import PIECE_BYTES
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.problem import Problem
 
@@ -32,7 +31,7 @@ COMPILED_LIMIT = 48  # features up to which Newton's matrix is summed by compile
 DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
 
 
-class Visited:
+class Iterate:
     """x(w) for one w, as far as a climb asks."""
 
     def __init__(self, w: Floats, tau: float, size: int, image: Floats, f: float) -> None:
@@ -42,7 +41,7 @@ class Visited:
         self.length = math.sqrt(self.residual @ self.residual)
 
 
-class DualPoint(Visited):
+class DualPoint(Iterate):
     """The same with its members and their weights."""
 
     def __init__(
@@ -62,49 +61,41 @@ class Dual:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.similarity = similarity = require_low_rank(problem.similarity)
-        self.shift, self.d = problem.shift, similarity.rows.d
-        kappa = similarity.diagonal + problem.shift
+        self.similarity = similarity = problem.similarity.require_dual()
+        self.local = local = similarity.local
+        self.rows = rows = local.rows
+        self.shift, self.d = problem.shift, rows.d
+        kappa = local.diagonal + problem.shift
         least = float(kappa.min())
         if least <= 0.0 and kappa.size == problem.n:
             least = float(kappa[problem.alive].min())
-            kappa = np.maximum(kappa, least)  # objects that are gone do not matter
-        if least <= 0.0:
-            raise ValueError(
-                f"algorithm='dual' needs a shift above {problem.shift - least:.6g} here, got "
-                f"{problem.shift:.6g}: below it the problem is not concave along any single object."
-            )
-        self.shares = np.divide(1.0, kappa, out=kappa)  # 1 / kappa; one number where all have the same
-        self.root = float(np.sqrt(similarity.factor))
+            kappa = np.maximum(kappa, least)  # removed objects do not matter
+        require_concave(least, problem.shift)
+        self.inv_kappa = np.divide(1.0, kappa, out=kappa)  # one number where all have the same
+        self.offset, self.root = similarity.formula.offset, similarity.formula.root
         self.reach = self.root * similarity.longest
-        rows = similarity.rows
         self.center = np.zeros(rows.d) if rows.pending is None else rows.pending
-        self.form = similarity.form(np.zeros(rows.d), factor=self.root)  # constant 0
+        self.form = local.form(np.zeros(rows.d), factor=self.root)  # constant 0
         self.keep = np.empty(problem.n, dtype=np.int64)
         self._s = np.empty(problem.n)  # kept: the pages of a new array cost more than a product
         self._guess: Ints = self.keep[:0]
         self.small = not rows.sparse and rows.d <= COMPILED_LIMIT and rows.n * rows.d <= SMALL
-        self._spread: _Spread | None = None
+        self._jacobian: _SupportJacobian | None = None
 
-    @property
-    def inverse(self) -> Floats:
-        """1 / kappa of each object (made when asked for, where all are the same)."""
-        return self.shares if self.shares.size == self.problem.n else np.full(self.problem.n, self.shares[0])
-
-    def shares_of(self, members: Ints) -> Floats:
+    def inv_kappa_of(self, members: Ints) -> Floats:
         """1 / kappa of chosen objects."""
-        return self.shares[members] if self.shares.size > 1 else np.full(members.size, self.shares[0])
+        inv_kappa = self.inv_kappa
+        return inv_kappa[members] if inv_kappa.size > 1 else np.full(members.size, inv_kappa[0])
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
-        return self.root * self.similarity.rows.mix(members, weights)
+        return self.root * self.rows.mix(members, weights)
 
     def at(self, w: Floats) -> DualPoint:
         """One pass over the features: x(w)."""
-        rows, form, inverse = self.similarity.rows, self.form, self.shares
-        offset = self.similarity.offset or 0.0
+        rows, form, inverse, offset = self.rows, self.form, self.inv_kappa, self.offset
         if self.small:
-            tau, members, weights, image, f = _rows.small_pass(
+            tau, members, weights, image, f = passes.small_pass(
                 rows.plain, w, form, self.center, inverse, self.problem.alive, self._guess, self.keep
             )
             self._guess = members
@@ -114,7 +105,7 @@ class Dual:
         self._guess = members = self.keep[:count].copy()
         weights, scaled = np.empty(count), np.empty(count)
         sums = parallel_map(
-            lambda part: _rows.weigh(s, tau, form, inverse, members[part], weights[part], scaled[part]),
+            lambda part: passes.weigh(s, tau, form, inverse, members[part], weights[part], scaled[part]),
             thread_slices(count),
         )
         total, square, lean, reach = (sum(column) for column in zip(*sums, strict=True))
@@ -125,27 +116,27 @@ class Dual:
 
     def _locate(self, s: Floats) -> tuple[float, int]:
         """tau, and how many objects exceed it: they stand in ``keep``, in order."""
-        inverse, keep, parts = self.shares, self.keep, thread_slices(s.size)
-        low = _rows.level(s, inverse, self._guess)
-        counts = parallel_map(lambda part: _rows.sweep(s, inverse, low, part.start, part.stop, keep), parts)
+        inverse, keep, parts = self.inv_kappa, self.keep, thread_slices(s.size)
+        low = passes.level(s, inverse, self._guess)
+        counts = parallel_map(lambda part: passes.sweep(s, inverse, low, part.start, part.stop, keep), parts)
         count = 0
         for part, found in zip(parts, counts, strict=True):
             keep[count : count + found] = keep[part.start : part.start + found]
             count += found
-        return _rows.narrow(s, inverse, keep, count)
+        return passes.narrow(s, inverse, keep, count)
 
-    def response(self, point: DualPoint) -> _Spread | None:
+    def jacobian(self, point: DualPoint) -> _SupportJacobian | None:
         """How x(w) answers to w at a point; None where that matrix would be too large."""
-        return self.spread(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
+        return self._jacobian_on(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
 
-    def spread(self, members: Ints, about: Floats) -> _Spread:
+    def _jacobian_on(self, members: Ints, about: Floats) -> _SupportJacobian:
         """How x(w) answers to w while its support stays the same; the last one is kept."""
-        if self._spread is None or not np.array_equal(self._spread.members, members):
-            self._spread = _Spread(self, members, about)
-        return self._spread
+        if self._jacobian is None or not np.array_equal(self._jacobian.members, members):
+            self._jacobian = _SupportJacobian(self, members, about)
+        return self._jacobian
 
 
-class Response:
+class Jacobian:
     """How x(w) answers to w while its support stays: the Jacobian J of w -> U'x(w), a d × d matrix."""
 
     def __init__(self, matrix: Floats) -> None:
@@ -153,11 +144,11 @@ class Response:
         self.small = False
         self._compact = len(matrix) <= COMPILED_LIMIT
 
-    def down(self, g: Floats) -> Floats:
+    def rmatvec(self, g: Floats) -> Floats:
         """C'g, where J = C C' is kept in its small form C'C."""
         raise NotImplementedError
 
-    def up(self, v: Floats) -> Floats:
+    def matvec(self, v: Floats) -> Floats:
         """C v."""
         raise NotImplementedError
 
@@ -168,27 +159,27 @@ class Response:
         one of them; where the step is longer than the radius they are raised until it is not.
         """
         if self._compact:
-            return _rows.newton(self.matrix, g, radius)
+            return passes.newton(self.matrix, g, radius)
         # LAPACK itself: for small clusters the usual wrappers take longer than the factorisation
         factor, failed = dpotrf(self._identity_minus(1.0), lower=1, overwrite_a=1)
         definite = failed == 0
         if definite:
             if self.small:
-                step = g + self.up(dpotrs(factor, self.down(g), lower=1)[0])
+                step = g + self.matvec(dpotrs(factor, self.rmatvec(g), lower=1)[0])
             else:
                 step = dpotrs(factor, g, lower=1)[0]
             if step @ step <= radius * radius:
                 return step, True
-        return self._bent(g, radius), definite
+        return self._step_by_eigenvalues(g, radius), definite
 
-    def _bent(self, g: Floats, radius: float) -> Floats:
+    def _step_by_eigenvalues(self, g: Floats, radius: float) -> Floats:
         """The step by eigenvalues."""
         values, vectors, _ = dsyevd(self.matrix)
         if self.small:  # eigenvectors of J are those of C'C under C; J is 0 across them
             kept = values > 1e-13 * max(float(values[-1]), 1e-300)
             values, vectors = values[kept], vectors[:, kept] / np.sqrt(values[kept])
-            along = vectors.T @ self.down(g)
-            rest = g - self.up(vectors @ along)
+            along = vectors.T @ self.rmatvec(g)
+            rest = g - self.matvec(vectors @ along)
         else:
             along, rest = vectors.T @ g, np.zeros_like(g)
         sizes, across = np.maximum(np.abs(1.0 - values), 1e-12), float(rest @ rest)
@@ -199,13 +190,13 @@ class Response:
                 break
             mu = max(1.5 * mu, 1e-12, (length / radius - 1.0) * (mu + float(sizes.min())))
         step = vectors @ (along / (sizes + mu))
-        return (self.up(step) if self.small else step) + rest / (1.0 + mu)
+        return (self.matvec(step) if self.small else step) + rest / (1.0 + mu)
 
     def definite(self) -> bool:
         """Whether I - J is positive definite, beyond rounding: a proof of a strict maximum on the face."""
         slack = 4 * EPS * len(self.matrix) * max(1.0, float(np.abs(self.matrix).max()))
         if self._compact:
-            return _rows.definite(self.matrix, slack)
+            return passes.definite(self.matrix, slack)
         return bool(dpotrf(self._identity_minus(1.0 - slack), lower=1, overwrite_a=1)[1] == 0)
 
     def _identity_minus(self, one: float) -> Floats:
@@ -214,7 +205,7 @@ class Response:
         return out
 
 
-class _Spread(Response):
+class _SupportJacobian(Jacobian):
     r"""The Jacobian J = C C' of w -> U'x(w) on a support.
 
     The columns of C are the members' rows minus their mean (weighted by 1/kappa), over the root of kappa.
@@ -222,16 +213,16 @@ class _Spread(Response):
     """
 
     def __init__(self, dual: Dual, members: Ints, about: Floats) -> None:
-        # of the dual, which keeps this, only parts: in a circle its arrays would stay until somebody sweeps
+        # only parts of the dual, which keeps this: a reference cycle would keep its arrays
         self._root, self.members = dual.root, members
-        self._rows = rows = dual.similarity.rows
+        self._rows = rows = dual.rows
         self.small = members.size < rows.d
         self._compact = not self.small and rows.d <= COMPILED_LIMIT
         self._columns: Floats | None = None
         if self._compact and not rows.sparse:
             self.matrix = self._compiled(dual, about)
             return
-        inverse = dual.shares_of(members)
+        inverse = dual.inv_kappa_of(members)
         self._mean = dual.image(members, inverse) / inverse.sum()
         self._halves = np.sqrt(inverse)
         if self.small and not rows.sparse:
@@ -255,8 +246,8 @@ class _Spread(Response):
 
         def summed(part: slice) -> tuple[float, Floats, Floats]:
             first, second = np.zeros(d), np.zeros((d, d))
-            mass = _rows.moments(
-                plain, members[part], dual.form, dual.center, about, dual.shares, first, second
+            mass = passes.moments(
+                plain, members[part], dual.form, dual.center, about, dual.inv_kappa, first, second
             )
             return mass, first, second
 
@@ -265,17 +256,17 @@ class _Spread(Response):
             mass += more_mass
             first += more_first
             second += more_second
-        _rows.centred(mass, first, second)
+        passes.centred(mass, first, second)
         return second
 
-    def down(self, g: Floats) -> Floats:
+    def rmatvec(self, g: Floats) -> Floats:
         """C'g."""
         if self._columns is not None:
             return np.asarray(self._columns.T @ g)
         products = self._root * self._rows.dot(g)[self.members]
         return np.asarray(self._halves * (products - self._mean @ g))
 
-    def up(self, v: Floats) -> Floats:
+    def matvec(self, v: Floats) -> Floats:
         """C v."""
         if self._columns is not None:
             return np.asarray(self._columns @ v)
@@ -283,16 +274,10 @@ class _Spread(Response):
         return np.asarray(self._root * self._rows.mix(self.members, v) - self._mean * v.sum())
 
 
-def applies(similarity: LowRank, shift: float) -> bool:
-    """Whether every object alone is concave, which the dual needs: so for every shift >= 0, but oddities."""
-    return bool((similarity.diagonal + shift > 0.0).all())
-
-
-def require_low_rank(similarity: Similarity) -> LowRank:
-    """The similarity, if it has the structure that the dual needs."""
-    if not isinstance(similarity, LowRank):
+def require_concave(least: float, shift: float) -> None:
+    """Refuse a shift below which single objects are not concave; ``least`` is the least kappa."""
+    if least <= 0.0:
         raise ValueError(
-            "algorithm='dual' needs features with affinity 'sqeuclidean', 'cosine' or 'linear', got a "
-            f"{type(similarity).__name__} similarity, whose columns are not a low-rank product."
+            f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it the "
+            "problem is not concave along any single object."
         )
-    return similarity

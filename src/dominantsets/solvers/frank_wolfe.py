@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dominantsets.compiled import loop as _kernels
+from dominantsets.compiled import loop
 from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
-RULES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY}
+RULES = {"fw": loop.FW, "pairwise": loop.PAIRWISE, "away": loop.AWAY}
 
 # r and f drift by rounding. They are recomputed every so many steps; where the gap is small enough for
 # the drift to matter, each time it has fallen to a tenth, and more often.
@@ -26,20 +27,11 @@ NEAR = 1e-10  # gap, relative to the size of the numbers, from which on drift ma
 PATIENCE = 3  # recomputations in a row without progress that mean a stall
 
 
-def ascend(
-    problem: Problem,
-    x: Point,
-    *,
-    rule: str,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> Outcome:
+def ascend(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Run one of the three rules from x."""
-    run = _Ascent(problem, x, RULES[rule], tol, trace)
+    run = _Ascent(problem, x, RULES[options.algorithm], options.tol, options.trace)
     try:
-        status = run.until(max_iter, monitor)
+        status = run.until(options.max_iter, monitor)
     except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
         status = Status.INTERRUPTED
     return Outcome(Point.of(run.walk.y), run.n_iter, status, run.history())
@@ -59,8 +51,8 @@ class _Ascent:
         self.stale = 0
         self.best = (-np.inf, np.inf)
         n = problem.n
-        blocks = -(-n // _kernels.BLOCK)
-        self.walk = _kernels.Walk(
+        blocks = -(-n // loop.BLOCK)
+        self.walk = loop.Walk(
             y=x.dense(n),
             fence=np.empty(n, dtype=np.float32),
             r=np.empty(n),
@@ -72,7 +64,7 @@ class _Ascent:
             counters=np.zeros(4, dtype=np.int64),
         )
         self._trace = trace
-        self._records: list[_kernels.Record] = []
+        self._records: list[loop.Record] = []
         self.refresh()
         self.floor = NEAR * self.unit
 
@@ -86,10 +78,10 @@ class _Ascent:
         walk.numbers[1] = 1.0
         walk.fence[:] = np.inf
         walk.fence[members] = -np.inf
-        walk.counters[_kernels.SIZE] = members.size
+        walk.counters[loop.SIZE] = members.size
         walk.members[: members.size] = members
         walk.place[members] = np.arange(members.size)
-        _kernels.survey(walk)
+        loop.survey(walk)
         self.since_refresh = 0
 
     @property
@@ -99,12 +91,12 @@ class _Ascent:
     @property
     def unit(self) -> float:
         """The size of the numbers that f and r are sums and differences of."""
-        top = abs(float(self.walk.r[self.walk.counters[_kernels.TOP]]))
+        top = abs(float(self.walk.r[self.walk.counters[loop.TOP]]))
         return max(top, abs(self.f), abs(self.problem.shift))
 
     @property
     def gap(self) -> float:
-        return float(self.walk.r[self.walk.counters[_kernels.TOP]]) - self.f
+        return float(self.walk.r[self.walk.counters[loop.TOP]]) - self.f
 
     def until(self, max_iter: int, monitor: Monitor) -> Status:
         shift, columns = self.problem.shift, self.problem.columns
@@ -113,26 +105,26 @@ class _Ascent:
                 return Status.MAX_ITER
             budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
             record = self._room(budget)
-            code, steps = _kernels.ascend(
+            code, steps = loop.ascend(
                 self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
                 columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
-                self._records.append(_kernels.Record._make(a[:steps].copy() for a in record))
+                self._records.append(loop.Record._make(a[:steps].copy() for a in record))
             self.n_iter += steps
             self.since_refresh += steps
             columns.clock += steps + 1
-            if code == _kernels.WANT_COLUMN:
-                i, j, wanted = self.walk.counters[[_kernels.TOP, _kernels.LOW, _kernels.WANTED]]
+            if code == loop.WANT_COLUMN:
+                i, j, wanted = self.walk.counters[[loop.TOP, loop.LOW, loop.WANTED]]
                 columns.load(int(wanted), keep=int(j if wanted == i else i))
                 if not monitor.due():
                     continue
-            elif code == _kernels.LOOK or self.since_refresh >= self.refresh_after:
+            elif code == loop.LOOK or self.since_refresh >= self.refresh_after:
                 status = self.believe()
                 if status is not None:
                     return status
             monitor.learn(steps)
-            size = int(self.walk.counters[_kernels.SIZE])
+            size = int(self.walk.counters[loop.SIZE])
             halt = monitor.report(self.n_iter, self.f + shift, self.gap, size)
             if halt is not None:
                 return halt
@@ -141,9 +133,7 @@ class _Ascent:
         """Recompute, and see whether the run is done or gets nowhere."""
         self.refresh()
         f, gap, unit = self.f, self.gap, self.unit
-        same = self.rule != _kernels.FW and (
-            self.walk.counters[_kernels.TOP] == self.walk.counters[_kernels.LOW]
-        )
+        same = self.rule != loop.FW and (self.walk.counters[loop.TOP] == self.walk.counters[loop.LOW])
         if gap <= self.tol * scale_of(f, self.problem.shift) or gap <= 0.0:
             return Status.CONVERGED
         if same or gap <= 4 * EPS * unit:
@@ -153,14 +143,12 @@ class _Ascent:
         self.best = (max(f, self.best[0]), min(gap, self.best[1]))
         if gap <= max(self.floor, NEAR * unit):
             self.floor = 0.1 * gap
-            self.refresh_after = REFRESH_NEAR + 4 * int(self.walk.counters[_kernels.SIZE])
+            self.refresh_after = REFRESH_NEAR + 4 * int(self.walk.counters[loop.SIZE])
         return Status.STALLED if self.stale >= PATIENCE else None
 
-    def _room(self, budget: int) -> _kernels.Record:
+    def _room(self, budget: int) -> loop.Record:
         size = budget if self._trace else 0
-        return _kernels.Record(
-            np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int8)
-        )
+        return loop.Record(np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int8))
 
     def history(self) -> Trace | None:
         if not self._trace:
@@ -174,15 +162,7 @@ class _Ascent:
         )
 
 
-def replicate(
-    problem: Problem,
-    x: Point,
-    *,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> Outcome:
+def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Replicator dynamics from x, until two iterates are no more than tol apart."""
     y = x.dense(problem.n)
     shift = problem.shift
@@ -190,18 +170,18 @@ def replicate(
     rows: list[tuple[float, float, int, int]] = []
     n_iter, status = 0, Status.MAX_ITER
     try:
-        while n_iter < max_iter:
+        while n_iter < options.max_iter:
             r, f = problem.every_payoff(Point.of(y))
             if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
                 status = Status.STALLED
                 break
             gap = float(r.max()) - f
             r[~problem.alive] = 0.0
-            size, moved = _kernels.replicate(y, r, f, lift)
+            size, moved = loop.replicate(y, r, f, lift)
             n_iter += 1
-            if trace:
+            if options.trace:
                 rows.append((f, gap, size, int(Step.REPLICATE)))
-            if moved <= tol * tol:
+            if moved <= options.tol**2:
                 status = Status.STEADY
                 break
             if monitor.due():
@@ -211,4 +191,4 @@ def replicate(
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Outcome(Point.of(y), n_iter, status, Trace.from_rows(rows, shift) if trace else None)
+    return Outcome(Point.of(y), n_iter, status, Trace.from_rows(rows, shift) if options.trace else None)

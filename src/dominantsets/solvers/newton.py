@@ -1,7 +1,7 @@
-"""Climbing in the dual: Newton's steps in a trust region, with the safe step behind them.
+"""Newton's method in the dual: steps in a trust region, with the safe step behind them.
 
-A climb proposes a w, is given x(w), and judges it; who makes the pass over the features (one climb alone, or
-many together) is no concern of its.
+An ascent proposes a w, is given x(w), and accepts it or not; it does not matter to it where the features are,
+and whether one ascent or many share the pass over them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
+from dominantsets.compiled import passes
+from dominantsets.compiled.passes import PATIENCE
 from dominantsets.solvers.certificate import EPS, scale_of
-from dominantsets.solvers.dual import Dual, DualPoint, Response, Visited
+from dominantsets.solvers.dual import Dual, DualPoint, Iterate, Jacobian
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
 AHEAD = 32  # passes over small data between two looks at the clock
 MEMORY = 6  # steps that the extrapolation remembers
-PATIENCE = 3  # steps in a row without progress that mean a stall
 
 
 class _Extrapolation:
@@ -32,7 +33,7 @@ class _Extrapolation:
         self.images: list[Floats] = []
         self.residuals: list[Floats] = []
 
-    def step(self, point: Visited) -> Floats:
+    def step(self, point: Iterate) -> Floats:
         self.images = [*self.images[-MEMORY:], point.image]
         self.residuals = [*self.residuals[-MEMORY:], point.residual]
         if len(self.residuals) < 2:
@@ -43,12 +44,12 @@ class _Extrapolation:
         return np.asarray(point.residual + moves @ shares)
 
 
-_P = TypeVar("_P", bound=Visited)
-_Asked = TypeVar("_Asked", bound=Visited, contravariant=True)
+_P = TypeVar("_P", bound=Iterate)
+_Asked = TypeVar("_Asked", bound=Iterate, contravariant=True)
 
 
 class Space(Protocol[_Asked]):
-    """What a climb asks of a dual problem, wherever its features are."""
+    """What an ascent asks of a dual problem, wherever its features are."""
 
     shift: float
     reach: float  # length of the longest row
@@ -56,12 +57,12 @@ class Space(Protocol[_Asked]):
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
 
-    def response(self, point: _Asked) -> Response | None:
+    def jacobian(self, point: _Asked) -> Jacobian | None:
         """How x(w) answers to w there; None where that matrix would be too large."""
 
 
-class Climb(Generic[_P]):
-    """A run: where it stands, how far it dares to step, and what it has recorded."""
+class NewtonAscent(Generic[_P]):
+    """A run: where it stands, how far its next step may go, and what it has recorded."""
 
     def __init__(self, dual: Space[_P], start: Point | Floats) -> None:
         self.dual = dual
@@ -109,9 +110,9 @@ class Climb(Generic[_P]):
         before = self.point
         if before is None or self.kind is Step.SAFE:
             return self._trial
-        response = self.dual.response(before)
-        if response is not None:
-            step, _ = response.step(before.residual, max(self.radius, before.length))
+        jacobian = self.dual.jacobian(before)
+        if jacobian is not None:
+            step, _ = jacobian.step(before.residual, max(self.radius, before.length))
         else:
             step = self._extrapolation.step(before)
         step *= self.stretch
@@ -127,7 +128,7 @@ class Climb(Generic[_P]):
             return
         rounding, kind = self.rounding, self.kind
         if kind is Step.NEWTON:
-            accepted, self.radius, self.stretch = _rows.judge(
+            accepted, self.radius, self.stretch = passes.accept_step(
                 before.f,
                 before.length,
                 after.f,
@@ -147,8 +148,8 @@ class Climb(Generic[_P]):
 
     def face(self) -> bool | None:
         """Whether the Hessian is negative definite on the face that was reached, where that is known."""
-        response = self.dual.response(self.reached())
-        return None if response is None else response.definite()
+        jacobian = self.dual.jacobian(self.reached())
+        return None if jacobian is None else jacobian.definite()
 
     def trace(self) -> Trace:
         """What every step did."""
@@ -162,86 +163,69 @@ class Climb(Generic[_P]):
         return Outcome(Point(point.members, point.weights), self.passes, status, history, self.face())
 
 
-def climb_together(
-    climbs: list[Climb[_P]],
+def ascend_many(
+    ascents: list[NewtonAscent[_P]],
     visit: Callable[[list[int], list[Floats]], list[_P]],
-    *,
-    tol: float,
-    max_iter: int,
+    options: SolverOptions,
     monitor: Monitor,
+    run_ahead: Callable[[int], bool] = lambda budget: False,
 ) -> list[Status]:
-    """Many climbs, a pass for all of them at a time; why each of them ended.
+    """Many ascents, a pass for all of them at a time; why each of them ended.
 
-    ``visit`` gives x(w) for a w of each of the climbs it is told. Those that are done take no further part.
+    ``visit`` gives x(w) for a w of each of the ascents it is told. Those that are done take no further part.
+    ``run_ahead`` may make several steps at once, where it can, within a budget of passes.
     """
     ends: dict[int, Status] = {}
     halt: Status | None = None
     try:
         while halt is None:
-            for k, climb in enumerate(climbs):
-                status = climb.finished(tol, max_iter) if k not in ends else None
+            for k, ascent in enumerate(ascents):
+                status = ascent.finished(options.tol, options.max_iter) if k not in ends else None
                 if status is not None:
                     ends[k] = status
-            active = [k for k in range(len(climbs)) if k not in ends]
+            active = [k for k in range(len(ascents)) if k not in ends]
             if not active:
                 break
-            points = visit(active, [climbs[k].propose() for k in active])
+            first = ascents[active[0]]
+            if first.point is not None:
+                f, size = first.point.f + first.dual.shift, first.point.size
+                halt = monitor.report(first.passes, f, first.bound, size)
+                if halt is not None or run_ahead(options.max_iter - first.passes):
+                    continue
+            points = visit(active, [ascents[k].propose() for k in active])
             for k, point in zip(active, points, strict=True):
-                climbs[k].receive(point)
-            first, here = climbs[active[0]], climbs[active[0]].reached()
-            halt = monitor.report(first.passes, here.f + first.dual.shift, first.bound, here.size)
+                ascents[k].receive(point)
     except KeyboardInterrupt:  # between two passes: what each has accepted is whole
         halt = Status.INTERRUPTED
-    return [ends.get(k, halt or Status.MAX_ITER) for k in range(len(climbs))]
+    return [ends.get(k, halt or Status.MAX_ITER) for k in range(len(ascents))]
 
 
-def solve_dual(
-    problem: Problem,
-    x: Point,
-    *,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> Outcome:
+def solve_dual(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Newton's method with safe steps from x."""
     dual = Dual(problem)
-    climb = Climb(dual, x)
-    climb.receive(dual.at(climb.propose()))
-    try:
-        status = _until(climb, dual, tol, max_iter, monitor)
-    except KeyboardInterrupt:  # between two passes: the last accepted point is whole
-        status = Status.INTERRUPTED
-    return climb.outcome(status, trace)
-
-
-def _until(climb: Climb[DualPoint], dual: Dual, tol: float, max_iter: int, monitor: Monitor) -> Status:
+    ascent = NewtonAscent(dual, x)
+    ascent.receive(dual.at(ascent.propose()))
     ahead = 1 if monitor.callback else AHEAD
-    while True:
-        status = climb.finished(tol, max_iter)
-        if status is not None:
-            return status
-        point = climb.reached()
-        halt = monitor.report(climb.passes, point.f + dual.shift, climb.bound, point.size)
-        if halt is not None:
-            return halt
-        if not _run_ahead(climb, dual, tol, max_iter - climb.passes, ahead):
-            climb.receive(dual.at(climb.propose()))
+    status = ascend_many(
+        [ascent], lambda _, W: [dual.at(W[0])], options, monitor,
+        lambda budget: _run_ahead(ascent, dual, options.tol, budget, ahead),
+    )[0]  # fmt: skip
+    return ascent.outcome(status, options.trace)
 
 
-def _run_ahead(climb: Climb[DualPoint], dual: Dual, tol: float, budget: int, ahead: int) -> bool:
+def _run_ahead(ascent: NewtonAscent[DualPoint], dual: Dual, tol: float, budget: int, ahead: int) -> bool:
     """Several steps in one compiled call, where the data are small; whether there was one."""
-    point = climb.reached()
-    if not dual.small or climb.kind is Step.SAFE or point.size < dual.d:
+    point = ascent.reached()
+    if not dual.small or ascent.kind is Step.SAFE or point.size < dual.d:
         return False
     rows = np.empty((ahead, 4))
-    passes, done, climb.radius, climb.stretch, climb.stale, reached = _rows.small_climb(
-        dual.similarity.rows.plain, dual.form, dual.center, dual.shares, dual.problem.alive,
-        dual.similarity.offset or 0.0, dual.shift, dual.reach, tol, budget,
-        climb.radius, climb.stretch, climb.stale, point.parts, dual.keep, rows,
+    made, done, ascent.radius, ascent.stretch, ascent.stale, reached = passes.small_climb(
+        dual.rows.plain, dual.form, dual.center, dual.inv_kappa, dual.problem.alive,
+        dual.offset, dual.shift, dual.reach, tol, budget,
+        ascent.radius, ascent.stretch, ascent.stale, point.parts, dual.keep, rows,
     )  # fmt: skip
     if done:
-        climb.point = DualPoint(*reached)
-        climb.passes += passes
-        climb.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+        ascent.point = DualPoint(*reached)
+        ascent.passes += made
+        ascent.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
     return done > 0

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import matrices as _arrays
+from dominantsets.compiled import matrices
 from dominantsets.similarity.base import Similarity
+from dominantsets.solvers.columns import CACHE_BYTES, Columns, Ranking
 from dominantsets.solvers.result import Status, Trace
-
-CACHE_BYTES = 2**28  # columns of a features similarity that a run keeps
 
 
 class Point(NamedTuple):
@@ -46,6 +44,16 @@ class Outcome(NamedTuple):
     trace: Trace | None = None
     face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
     strict: bool | None = None  # whether it is a strict maximum, where that is known
+
+
+class Recomputed(NamedTuple):
+    """f, the smallest and largest payoff inside, the largest outside, and the ball, where there is one."""
+
+    f: float
+    low: float
+    high: float
+    outside: float
+    ball: tuple[Floats, float] | None = None
 
 
 class Payoffs(NamedTuple):
@@ -105,33 +113,43 @@ class Problem:
     for and kept from one cluster to the next; degrees that are given are taken over, and change.
     """
 
-    in_pieces = False  # whether payoffs are made elsewhere, and never all of them come here
+    moves_payoffs = True  # whether payoffs of all objects are here, and can be kept by their changes
 
     def __init__(
         self,
         similarity: Similarity,
         shift: float,
-        degrees: Floats | None = None,
+        degrees: Any = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.similarity = similarity
+        self.similarity: Any = similarity
         self.shift = shift
-        self.n = similarity.n
-        self.alive = np.ones(self.n, dtype=bool)
-        self.n_alive = self.n
+        self.n = self.n_alive = similarity.n
+        self.alive: Any = self._everybody()
         self._degrees = degrees
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
 
+    def _everybody(self) -> Any:
+        return np.ones(self.n, dtype=bool)
+
     @property
-    def degrees(self) -> Floats:
+    def degrees(self) -> Any:
         """Sums of similarity to the objects that are alive; -inf for those that are not."""
         if self._degrees is None:
             self._degrees = self.similarity.degrees()
             if self.n_alive < self.n:
                 self.recompute_degrees()
         return self._degrees
+
+    def largest_degree(self) -> float:
+        """The largest of them."""
+        return float(self.degrees[self.vertex()])
+
+    def total_degree(self) -> float:
+        """The sum of them, while all objects are alive."""
+        return float(self.degrees.sum())
 
     @property
     def columns(self) -> Columns:
@@ -181,15 +199,18 @@ class Problem:
         r[places] -= self.shift * weights
         f = float(weights @ r[places])
         if objects is None:
-            _arrays.mask(r, self.alive)
+            matrices.mask(r, self.alive)
             return Payoffs(None, r, f, -np.inf)
         alive = self.alive[objects]
         r[~alive] = -np.inf
         return Payoffs(objects, r, f, 0.0 if self.n_alive > np.count_nonzero(alive) else -np.inf)
 
-    def ball(self, x: Point, f: float) -> tuple[Floats, float] | None:
-        """Center and radius of the objects that have a payoff above f, where they are a ball."""
-        return self.similarity.ball(x.support, x.weights, f)
+    def recomputed(self, x: Point) -> Recomputed:
+        """What a certificate says of x, from its weights alone."""
+        payoffs = self.payoffs(x)
+        low, high, outside = payoffs.extremes(x.support)
+        ball = self.similarity.ball(x.support, x.weights, payoffs.f)
+        return Recomputed(payoffs.f, low, high, outside, ball)
 
     def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""
@@ -214,8 +235,21 @@ class Problem:
         r = self.similarity.gradient(x.support, x.weights)
         r[x.support] -= self.shift * x.weights
         f = float(x.weights @ r[x.support])
-        _arrays.mask(r, self.alive)
+        matrices.mask(r, self.alive)
         return r, f
+
+    def numbered(self, ranks: Ints) -> Ints:
+        """The objects with these ranks among those that are alive, without a list of all of them."""
+        width = 2**16
+        counts = np.add.reduceat(self.alive, np.arange(0, self.n, width), dtype=np.int64)
+        ends = np.cumsum(counts)
+        blocks = np.searchsorted(ends, ranks, side="right")
+        out = np.empty(len(ranks), dtype=np.int64)
+        for block in np.unique(blocks):
+            mine, begin = blocks == block, block * width
+            inside = np.flatnonzero(self.alive[begin : begin + width])
+            out[mine] = begin + inside[ranks[mine] - (ends[block] - counts[block])]
+        return out
 
     def remove(self, members: Ints) -> None:
         """Mask objects, and take their share out of the others' degrees."""
@@ -236,77 +270,3 @@ class Problem:
         degrees = self.similarity.gradient(left, np.ones(left.size))
         degrees[~self.alive] = -np.inf
         self._degrees, self._ranking = degrees, None
-
-
-class Ranking:
-    """The object with the largest degree while degrees only fall, without a sweep over all of them.
-
-    Objects are sorted once. Those whose degree has fallen since move to a heap when they come up, and in
-    the heap they sink when they come up again; so a look costs as much as has changed at the top.
-    """
-
-    def __init__(self, degrees: Floats) -> None:
-        self._degrees = degrees
-        self._order = np.argsort(-degrees, kind="stable")
-        self._sorted = degrees[self._order]
-        self._next = 0
-        self._fallen: list[tuple[float, int]] = []
-
-    def top(self) -> int:
-        degrees, order, fallen = self._degrees, self._order, self._fallen
-        while self._next < order.size:
-            i = int(order[self._next])
-            if degrees[i] == self._sorted[self._next]:
-                break
-            heappush(fallen, (-float(degrees[i]), i))
-            self._next += 1
-        while fallen and -fallen[0][0] != degrees[fallen[0][1]]:
-            _, i = heappop(fallen)
-            if degrees[i] > -np.inf:
-                heappush(fallen, (-float(degrees[i]), i))
-        first = int(order[self._next]) if self._next < order.size else -1
-        if fallen and (first < 0 or fallen[0] < (-float(degrees[first]), first)):
-            return fallen[0][1]
-        return first
-
-
-class Columns:
-    """Columns of the similarity for the compiled loop: read in place, or computed once and kept.
-
-    ``array[slot[i]]`` is column i where ``slot[i] >= 0``. Where memory is short the column that was
-    used least recently makes room.
-    """
-
-    def __init__(self, similarity: Similarity, cache_bytes: int = CACHE_BYTES) -> None:
-        n = similarity.n
-        self._similarity = similarity
-        stored = similarity.stored
-        self.n_computed = 0
-        self.clock = 0  # runs on from one cluster to the next
-        if stored is not None:
-            self.array: NDArray[Any] = stored
-            self.slot = np.arange(n)
-            self.stamp = np.zeros(n, dtype=np.int64)
-            return
-        capacity = int(min(n, max(4, cache_bytes // (8 * n))))
-        self._room = np.empty((capacity, n))
-        self.array = self._room.view()
-        self.array.flags.writeable = False  # as `stored` is, so that one compiled loop serves both
-        self.slot = np.full(n, -1, dtype=np.int64)
-        self.stamp = np.full(capacity, -1, dtype=np.int64)
-        self._owner = np.full(capacity, -1, dtype=np.int64)
-
-    def load(self, i: int, keep: int) -> None:
-        """Compute column i, in the place of the least recently used one other than ``keep``."""
-        column = self._similarity.column(i)
-        stamp = self.stamp.copy()
-        if self.slot[keep] >= 0:
-            stamp[self.slot[keep]] = np.iinfo(np.int64).max
-        place = int(stamp.argmin())
-        if self._owner[place] >= 0:
-            self.slot[self._owner[place]] = -1
-        self._room[place] = column
-        self._owner[place] = i
-        self.slot[i] = place
-        self.stamp[place] = self.clock
-        self.n_computed += 1

@@ -39,6 +39,27 @@ class Step(enum.IntEnum):
     NEWTON = 8  # dual: Newton's step, or an extrapolation
 
 
+class End(enum.Enum):
+    """Why peeling ended."""
+
+    N_CLUSTERS = "n_clusters"  # as many clusters as asked for
+    ALL_ASSIGNED = "all_assigned"  # no object is left
+    NO_SIMILARITY = "no_similarity"  # no positive similarity is left among the remaining objects
+    MIN_CLUSTER_SIZE = "min_cluster_size"  # what is left gives only clusters that are smaller than asked for
+    NOT_COHERENT = "not_coherent"  # the next cluster is hardly more alike than all the data
+    TIME_LIMIT = "time_limit"  # the budget of time is used up
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    STOPPED = "stopped"  # the callback returned True
+
+
+HALTS = {
+    Status.TIME_LIMIT: End.TIME_LIMIT,
+    Status.INTERRUPTED: End.INTERRUPTED,
+    Status.STOPPED: End.STOPPED,
+}
+HALTING = tuple(HALTS)  # statuses that end a whole run
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """The state before each iteration, and the kind of step that it took.

@@ -17,7 +17,6 @@ from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import dual as _rows
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.tensors import host
 from dominantsets.solvers.certificate import EPS

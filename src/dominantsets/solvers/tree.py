@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from dominantsets._checks import check_real
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import tree as _tree
-from dominantsets.similarity import Path, Similarity
+from dominantsets.compiled import tree as compiled_tree
+from dominantsets.similarity import Path, as_similarity
 from dominantsets.similarity.single_linkage import SingleLinkage
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
@@ -32,10 +33,10 @@ class _Pass:
         self.tree = tree = similarity.tree
         self.c = similarity.top + shift
         self._merges = (tree.left, tree.right, tree.height)
-        self.value, fused, self.stands, self.above, self.lowest = _tree.ascend_tree(
+        self.value, fused, self.stands, self.above, self.lowest = compiled_tree.ascend_tree(
             tree.n, self.c, *self._merges, alive
         )
-        self.kind = _tree.find_maxima(
+        self.kind = compiled_tree.find_maxima(
             tree.n, self.c, *self._merges, self.value, fused, self.stands, self.above
         )
 
@@ -44,7 +45,7 @@ class _Pass:
 
         Highest value first, ties by lowest member.
         """
-        strict = np.flatnonzero(self.kind == _tree.STRICT)
+        strict = np.flatnonzero(self.kind == compiled_tree.STRICT)
         nodes = np.flatnonzero(self.kind > 0) if weak or not strict.size else strict
         return nodes[np.lexsort((self.lowest[nodes], -self.value[nodes]))]
 
@@ -52,28 +53,19 @@ class _Pass:
         """Weights of all objects in the maxima ``nodes``, and the node that each is a member of."""
         chosen = np.zeros(self.value.size, dtype=bool)
         chosen[nodes] = True
-        return _tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
+        return compiled_tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
 
 
-def _require_path(similarity: Similarity) -> Path:
-    if not isinstance(similarity, Path):
-        raise ValueError(
-            "algorithm='exact' needs a path-based similarity, which has a single-linkage tree; pass "
-            "affinity='path', or leave algorithm at 'auto'."
-        )
-    return similarity
-
-
-def solve_exactly(problem: Problem, *, tol: float, monitor: Monitor) -> DominantSet:
+def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
     """The dominant set of highest value among the objects that are alive; the callback is told once."""
-    similarity = _require_path(problem.similarity)
+    similarity = problem.similarity.require_path()
     run = _Pass(similarity, problem.shift, problem.alive)
     best = run.maxima()[:1]
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    strict = bool(run.kind[best[0]] == _tree.STRICT)
+    strict = bool(run.kind[best[0]] == compiled_tree.STRICT)
     outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict)
-    return certify(problem, outcome, tol=tol, algorithm="exact")
+    return certify(problem, outcome, options)
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
@@ -105,13 +97,15 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     >>> [c.members.tolist() for c in path_clusters(S)]
     [[0, 1, 2], [3, 4]]
     """
-    similarity = _require_path(S)
+    similarity: Path = as_similarity(S).require_path()
     shift = check_real("shift", shift)
     tree = similarity.tree
     run = _Pass(similarity, shift, np.ones(tree.n, dtype=bool))
     nodes = run.maxima(weak)
     weights, member = run.weights(nodes)
-    r = _tree.inner_payoffs(tree.n, similarity.top, tree.left, tree.right, tree.height, weights, member)
+    r = compiled_tree.inner_payoffs(
+        tree.n, similarity.top, tree.left, tree.right, tree.height, weights, member
+    )
     r -= shift * weights
     sequence = np.argsort(member, kind="stable")
     starts = np.searchsorted(member[sequence], nodes)
@@ -131,7 +125,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
                 value=f + shift,
                 gap=max(0.0, float(payoff.max()) - f, outside - f),
                 margin=f - outside,
-                strict=bool(run.kind[node] == _tree.STRICT),
+                strict=bool(run.kind[node] == compiled_tree.STRICT),
                 n_iter=1,
                 status=Status.CONVERGED,
                 shift=shift,
@@ -204,25 +198,25 @@ def path_spectrum(S: Path) -> PathSpectrum:
     ...  zip(spectrum.nodes.tolist(), spectrum.shift_from.tolist(), spectrum.shift_to.tolist())]
     [([0, 1], -1.0, 1.0), ([0, 1, 2], 1.0, inf)]
     """
-    similarity = _require_path(S)
+    similarity: Path = as_similarity(S).require_path()
     tree = similarity.tree
     n, m = tree.n, tree.left.size
     lower, upper = np.full(n + m, -np.inf), np.full(n + m, np.inf)
     inner = tree.parent[:n] >= 0
     upper[:n][inner] = tree.height[tree.parent[:n][inner] - n]
-    sequence = _tree.postorder(n, tree.left, tree.right, tree.parent)
+    sequence = compiled_tree.postorder(n, tree.left, tree.right, tree.parent)
     work = np.cumsum(tree.size[n:][sequence])
     u, du = np.empty(n + m), np.empty(n + m)
     first = 0
     while first < m:  # in pieces, between which Ctrl-C is seen
         done = work[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(work, done + PIECE)))
-        _tree.lifetimes(
+        compiled_tree.lifetimes(
             n, tree.left, tree.right, tree.height, tree.parent, tree.size, sequence,
             first, last, lower, upper, u, du,
         )  # fmt: skip
         first = last
-    closed = _tree.closed_ends(n, tree.left, tree.right, tree.height, tree.parent, upper)
+    closed = compiled_tree.closed_ends(n, tree.left, tree.right, tree.height, tree.parent, upper)
     nodes = np.arange(n, n + m)
     nodes = nodes[upper[nodes] > lower[nodes]]
     return PathSpectrum(

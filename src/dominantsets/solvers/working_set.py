@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import loop as _kernels
+from dominantsets.compiled import loop
 from dominantsets.similarity.base import Similarity
-from dominantsets.solvers import frank_wolfe as first_order
 from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.result import HALTING, Status, Step, Trace
 
 GROW = 64  # objects that enter in the first round
 BLOCK_LIMIT = 4_000  # objects of a block (128 MB); larger supports are optimised a block at a time
@@ -34,7 +35,6 @@ INNER = 0.02  # inner tolerance, of the global gap
 BEGIN = 64  # objects of a dense start that the first block holds
 EXCHANGES = 20_000  # steps within a block of coordinates before Python looks up
 REFRESH = 20  # rounds after which payoffs that are kept by their changes are recomputed
-_HALTS = (Status.TIME_LIMIT, Status.STOPPED, Status.INTERRUPTED)
 
 
 class Block(Similarity):
@@ -121,14 +121,8 @@ class _Rounds:
         W, problem = self.working, self.problem
         block = Problem(Block(problem.similarity.block(W, W)), problem.shift)
         held = np.searchsorted(W, self.x.support)
-        found = first_order.ascend(
-            block,
-            Point(held, self.x.weights),
-            rule="pairwise",
-            tol=tol,
-            max_iter=max_iter,
-            monitor=monitor,
-        )
+        inner = SolverOptions("pairwise", tol=tol, max_iter=max_iter)
+        found = ascend(block, Point(held, self.x.weights), inner, monitor)
         self.n_iter += found.n_iter
         y = found.x
         support = W[y.support]
@@ -160,7 +154,7 @@ class _Rounds:
         W, y = objects[chosen], weights[chosen]
         B = problem.similarity.block(W, W)
         B[np.diag_indices_from(B)] = -problem.shift
-        self.n_iter += _kernels.exchange(B, y, payoffs[chosen], tol, budget)
+        self.n_iter += loop.exchange(B, y, payoffs[chosen], tol, budget)
         change = y - weights[chosen]
         weights[chosen] = y
         left = np.flatnonzero(weights)
@@ -174,7 +168,7 @@ class _Rounds:
         self.x = x
         self._since_refresh += 1
         moved = np.flatnonzero(change)
-        anew = problem.in_pieces or problem.similarity.is_sparse
+        anew = not problem.moves_payoffs or problem.similarity.is_sparse
         if anew or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
             self.recompute()
             return
@@ -210,22 +204,15 @@ def _finish(block: Problem, y: Point) -> Point:
     return Point(y.support, z) if z @ B @ z >= y.weights @ B @ y.weights else y
 
 
-def solve_working_set(
-    problem: Problem,
-    x: Point,
-    *,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> Outcome:
+def solve_working_set(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Rounds of a growing working set from x; iterations are those of the inner loop."""
     run = _Rounds(problem, x)
     try:
-        status = _climb(run, tol, max_iter, monitor)
+        status = _climb(run, options.tol, options.max_iter, monitor)
     except KeyboardInterrupt:  # weights are set at once, after a round
         status = Status.INTERRUPTED
-    return Outcome(run.x, run.n_iter, status, Trace.from_rows(run.rounds, problem.shift) if trace else None)
+    history = Trace.from_rows(run.rounds, problem.shift) if options.trace else None
+    return Outcome(run.x, run.n_iter, status, history)
 
 
 def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
@@ -258,7 +245,7 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
             entered = run.admit()
             inner = max(INNER * gap / scale, 0.1 * tol) if scale > 0 else 0.1 * tol
             status = run.improve(inner, max_iter - run.n_iter, monitor)
-            if status in _HALTS:
+            if status in HALTING:
                 return status
         # near the end f no longer rises in floating point, the gap still falls
         stalled = run.f <= f + 4 * EPS * unit and entered == 0 and run.gap > 0.9 * least

@@ -1,4 +1,4 @@
-r"""Compiled work over dense rows: sums, products, and the passes of the dual.
+r"""The passes of the dual and the climb over them, compiled.
 
 x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, with :math:`s_i = u_i \cdot w + b_i`. For any set
 C of objects, :math:`g(C) = (\sum_C s_i / \kappa_i - 1) / \sum_C 1 / \kappa_i` is at most tau, and for the
@@ -18,6 +18,7 @@ from dominantsets.compiled.jit import compiled, reassociated
 SAFE, NEWTON = 7, 8  # the values of Step
 EPS = float(np.finfo(np.float64).eps)
 STRETCH = 8.0  # how many times its length a step may be taken where it does not close in
+PATIENCE = 3  # steps in a row without progress that mean a stall
 BATCH = 32  # candidates after which the running bound of a sweep is renewed
 PIECE = 128  # rows of one product when moments are summed: they stay in the cache, and BLAS on one thread
 
@@ -44,16 +45,6 @@ def add_rows(
         k += 1
 
 
-@compiled
-def add_all_rows(A: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """out += sum of weights[k] A[k], in float64 whatever A is; rows of weight 0 are skipped."""
-    for k in range(weights.size):
-        row, weight = A[k], weights[k]
-        if weight != 0.0:
-            for i in range(out.size):
-                out[i] += weight * row[i]
-
-
 @reassociated
 def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
@@ -74,29 +65,6 @@ def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
             s += np.float64(row[f]) * w[f]
         out[i] = s
         i += 1
-
-
-@reassociated
-def city_block(P: NDArray[np.float64], Q: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Sums of absolute differences of all rows of P and Q."""
-    for i in range(P.shape[0]):
-        p = P[i]
-        for j in range(Q.shape[0]):
-            q, total = Q[j], 0.0
-            for f in range(p.size):
-                total += abs(p[f] - q[f])
-            out[i, j] = total
-
-
-@compiled
-def squares(
-    products: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64], factor: float
-) -> None:
-    """From inner products and squared lengths to factor times squared distances, in place."""
-    for i in range(p.size):
-        row, own = products[i], p[i]
-        for j in range(q.size):
-            row[j] = factor * max(0.0, own + q[j] - 2.0 * row[j])
 
 
 class Affine(NamedTuple):
@@ -140,16 +108,6 @@ def transform(s: NDArray[np.float64], form: Affine, alive: NDArray[np.bool_], st
         here = alive[start:stop]
         for k in range(values.size):
             values[k] = values[k] if here[k] else -np.inf
-
-
-@compiled
-def subtract_at(
-    out: NDArray[np.float64], places: NDArray[np.int64], values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """out[i] -= values[i] weights[k] for i = places[k]."""
-    for k in range(places.size):
-        out[places[k]] -= _at(values, places[k]) * weights[k]
 
 
 @compiled
@@ -207,31 +165,6 @@ def narrow(
         if left == count or left == 0:
             return tau, count
         count, tau = left, total / mass
-
-
-@compiled
-def histogram(
-    s: NDArray[np.float64], inverse: NDArray[np.float64], edges: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """For each bin from edges[k] to edges[k + 1], the last one open: three sums.
-
-    Of 1 (the objects), of 1 / kappa and of (s - edges[0]) / kappa.
-    """
-    out = np.zeros((3, edges.size))
-    for i in range(s.size):
-        if s[i] > edges[0]:
-            k, beyond = 0, edges.size
-            while beyond - k > 1:
-                middle = (k + beyond) // 2
-                if edges[middle] < s[i]:
-                    k = middle
-                else:
-                    beyond = middle
-            share = _at(inverse, i)
-            out[0, k] += 1.0
-            out[1, k] += share
-            out[2, k] += (s[i] - edges[0]) * share
-    return out
 
 
 @compiled
@@ -433,20 +366,40 @@ def newton(J: NDArray[np.float64], g: NDArray[np.float64], radius: float) -> tup
 
 
 @compiled
-def judge(
+def accept_step(
     f: float, length: float, new_f: float, new_length: float, rounding: float, stride: float,
     radius: float, stretch: float,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Whether a step is accepted, and the next radius and stretch.
 
-    A climb along a nearly flat ridge goes on in one direction: dare more each time, up to a limit that keeps
-    it in its basin; where Newton's method converges, its step is the right one.
+    An ascent along a nearly flat ridge goes on in one direction: steps are stretched more each time, up to a
+    limit that keeps it in its basin; where Newton's method converges, its step is the right one.
     """
     if new_f > f + rounding or (new_f >= f - rounding and new_length < length):
         if stride > 0.9 * radius:
             radius = 4.0 * stride
         return True, radius, 1.0 if new_length < 0.5 * length else min(STRETCH, 2.0 * stretch)
     return False, 0.25 * stride, 1.0
+
+
+@compiled
+def accept_steps(
+    f: NDArray[np.float64], length: NDArray[np.float64], new_f: NDArray[np.float64],
+    new_length: NDArray[np.float64], rounding: NDArray[np.float64], stride: NDArray[np.float64],
+    radius: NDArray[np.float64], stretch: NDArray[np.float64], stale: NDArray[np.int64],
+    refused: NDArray[np.bool_], moved: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """The same for many starts; sets radius, stretch, stale, refused (the safe step is next) and moved."""
+    for k in range(f.size):
+        accepted = True  # a safe step always is
+        if not refused[k]:
+            accepted, radius[k], stretch[k] = accept_step(
+                f[k], length[k], new_f[k], new_length[k], rounding[k], stride[k], radius[k], stretch[k]
+            )
+        moved[k], refused[k] = accepted, not accepted
+        if accepted:
+            risen = new_f[k] > f[k] + rounding[k] or new_length[k] < length[k]
+            stale[k] = 0 if risen else stale[k] + 1
 
 
 @compiled
@@ -465,7 +418,7 @@ def small_climb(
     d = center.size
     w, tau, members, weights, image, f = point
     done, passes = 0, 0
-    while passes < budget and done < len(rows) and stale < 3:
+    while passes < budget and done < len(rows) and stale < PATIENCE:
         g = image - w
         length = np.sqrt(np.sum(g * g))
         bound = 2.0 * reach * length
@@ -486,7 +439,9 @@ def small_climb(
         )
         new_f += offset
         new_length = np.sqrt(np.sum((new_image - v) ** 2))
-        accepted, radius, stretch = judge(f, length, new_f, new_length, rounding, stride, radius, stretch)
+        accepted, radius, stretch = accept_step(
+            f, length, new_f, new_length, rounding, stride, radius, stretch
+        )
         passes += 1
         if not accepted:
             rows[done, 3] = SAFE
@@ -501,53 +456,3 @@ def small_climb(
         stale = 0 if f > old_f + rounding or new_length < length else stale + 1
         done += 1
     return passes, done, radius, stretch, stale, (w, tau, members, weights, image, f)
-
-
-@reassociated
-def place(
-    X: Any,
-    V: NDArray[np.float64],
-    constants: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    outside: NDArray[np.bool_],
-    best: NDArray[np.int64],
-    fit: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """A round of refinement over some rows: the cluster that each fits best, and the new clusters' sums.
-
-    The fit of row i to cluster k is scale_i (x_i · V_k - V_kd) + slope_k bias_i + constant_k; arrays of
-    length 0 stand for nothing. A row of ``sums`` holds the sum of scale_i x_i, of scale_i, of the biases, and
-    the number of a cluster's objects.
-    """
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        if outside.size and outside[i]:
-            best[i], fit[i] = -1, -np.inf
-            continue
-        row, mine = X[i], labels[i]
-        s = scale[i] if scale.size else 1.0
-        b = bias[i] if bias.size else 0.0
-        top, here, at = -np.inf, -np.inf, mine
-        for k in range(V.shape[0]):
-            v, total = V[k], 0.0
-            for f in range(d):
-                total += np.float64(row[f]) * v[f]
-            value = s * (total - v[d]) + slopes[k] * b + constants[k]
-            if k == mine:
-                here = value
-            if value > top:
-                top, at = value, k
-        if top <= 0.0 or (mine >= 0 and top <= here * (1.0 + 1e-12)):
-            top, at = here, mine
-        best[i], fit[i] = at, top
-        if at >= 0:
-            total_row = sums[at]
-            for f in range(d):
-                total_row[f] += s * np.float64(row[f])
-            total_row[d] += s
-            total_row[d + 1] += b
-            total_row[d + 2] += 1.0

@@ -6,17 +6,16 @@ the rows of the objects it looks at and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dominantsets._checks import warn
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import Piece, Pieces
+from dominantsets.rows.base import Block, Rows
+from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
-from dominantsets.similarity.sharded import Sharded
+from dominantsets.similarity.graph import GraphSurvey, check_graph, not_symmetric, require_similar
 
 KEPT_EDGES = 2**24  # edges of fetched rows that are kept (256 MB)
 
@@ -30,9 +29,9 @@ class _Survey(NamedTuple):
     apart: float  # zero, to rounding, where every edge has its opposite
 
 
-def _survey(piece: Piece, n: int) -> _Survey:
-    A = piece.data
-    rows = piece.begin + np.repeat(np.arange(piece.size), np.diff(A.indptr))
+def _survey(block: Block, n: int) -> _Survey:
+    A = block.data
+    rows = block.begin + np.repeat(np.arange(block.size), np.diff(A.indptr))
     cols, data = A.indices.astype(np.int64), A.data.astype(np.float64)
     n_self = int(np.count_nonzero(data[rows == cols]))
     bad = int(np.count_nonzero(~np.isfinite(data)))
@@ -53,10 +52,10 @@ def _chance(i: Ints, j: Ints) -> Floats:
     return 0.5 + (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
-def _degrees(piece: Piece) -> Floats:
-    A = piece.data
+def _degrees(block: Block) -> Floats:
+    A = block.data
     out = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
-    return out - np.asarray(A.diagonal(piece.begin), dtype=np.float64)[: piece.size]
+    return out - np.asarray(A.diagonal(block.begin), dtype=np.float64)[: block.size]
 
 
 class _Slice(NamedTuple):
@@ -67,40 +66,55 @@ class _Slice(NamedTuple):
     weights: Floats
 
 
-def _rows_at(piece: Piece, objects: Ints) -> _Slice:
-    chosen = piece.data[piece.places(objects)]
+def _rows_at(block: Block, objects: Ints) -> _Slice:
+    chosen = block.data[block.places(objects)]
     rows = np.repeat(objects, np.diff(chosen.indptr))
     other = chosen.indices != rows  # an object is not its own neighbour
     sizes = np.bincount(np.searchsorted(objects, rows[other]), minlength=objects.size)
     return _Slice(sizes, chosen.indices[other].astype(np.int64), chosen.data[other].astype(np.float64))
 
 
-def _gradient(piece: Piece, objects: Ints, weights: Floats) -> Floats:
-    A = piece.data
+def _gradient(block: Block, objects: Ints, weights: Floats) -> Floats:
+    A = block.data
     places = np.searchsorted(objects, A.indices)
     places[places == objects.size] = 0
-    rows = np.repeat(np.arange(piece.size), np.diff(A.indptr))
-    hit = (objects[places] == A.indices) & (A.indices != piece.begin + rows)
-    return np.bincount(rows[hit], weights[places[hit]] * A.data[hit], piece.size).astype(np.float64)
+    rows = np.repeat(np.arange(block.size), np.diff(A.indptr))
+    hit = (objects[places] == A.indices) & (A.indices != block.begin + rows)
+    return np.bincount(rows[hit], weights[places[hit]] * A.data[hit], block.size).astype(np.float64)
 
 
-class ShardedGraph(Sharded):
-    """A weighted graph as rows in pieces, see :class:`Graph`.
+class ChunkGraph(Similarity):
+    """A weighted graph as rows in chunks, see :class:`Graph`.
 
-    The row sums come here, eight bytes an object: the next start is the object with the largest.
+    The row sums come here, eight bytes per object: the next start is the object with the largest.
     """
 
     is_sparse = True
+    costs_all_pairs = False
+    in_memory = False
 
-    def __init__(self, pieces: Pieces, present: Callable[[NDArray[Any]], Any]) -> None:
-        super().__init__(pieces, present)
-        looks = pieces.ask(_survey, self.n)
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.n = self.n_features = rows.n
+        looks: list[_Survey] = rows.ask(_survey, self.n)
         _check(looks, self.n)
         self._largest = max(look.most for look in looks)
         self._known: dict[int, tuple[Ints, Floats]] = {}
         self._n_known = 0
 
-    def _rows(self, objects: Ints) -> list[tuple[Ints, Floats]]:
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_known": {}, "_n_known": 0}
+
+    def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        return self.rows.solver(algorithm, "working-set")
+
+    def fingerprint(self) -> str:
+        return self.rows.fingerprint()
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        return self.rows.as_given(per_object)
+
+    def rows_at(self, objects: Ints) -> list[tuple[Ints, Floats]]:
         """Ends and weights of the edges of objects; one round for those that are not known."""
         missing = np.array([i for i in objects.tolist() if i not in self._known], dtype=np.int64)
         if missing.size:
@@ -108,9 +122,9 @@ class ShardedGraph(Sharded):
                 self._known.clear()
                 self._n_known, missing = 0, np.asarray(objects)
             missing = np.unique(missing)
-            parts = self.pieces.split(missing)
+            parts = self.rows.split(missing)
             which = [k for k, (part,) in enumerate(parts) if len(part)]
-            for k, found in zip(which, self.pieces.ask(_rows_at, each=parts, which=which), strict=True):
+            for k, found in zip(which, self.rows.ask(_rows_at, each=parts, which=which), strict=True):
                 cuts = np.cumsum(found.sizes)[:-1]
                 rows = zip(np.split(found.ends, cuts), np.split(found.weights, cuts), strict=True)
                 self._known.update(zip(parts[k][0].tolist(), rows, strict=True))
@@ -118,7 +132,7 @@ class ShardedGraph(Sharded):
         return [self._known[i] for i in objects.tolist()]
 
     def sparse_gradient(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
-        rows = self._rows(np.asarray(support))
+        rows = self.rows_at(np.asarray(support))
         ends = np.concatenate([support, *(ends for ends, _ in rows)])
         parts = [w * data for w, (_, data) in zip(weights.tolist(), rows, strict=True)]
         objects, places = np.unique(ends, return_inverse=True)
@@ -129,7 +143,7 @@ class ShardedGraph(Sharded):
         cols = np.asarray(cols)
         order = np.argsort(cols, kind="stable")
         out = np.zeros((len(rows), cols.size))
-        for k, (ends, data) in enumerate(self._rows(np.asarray(rows))):
+        for k, (ends, data) in enumerate(self.rows_at(np.asarray(rows))):
             places = np.searchsorted(cols[order], ends)
             places[places == cols.size] = 0
             hit = cols[order][places] == ends
@@ -141,7 +155,7 @@ class ShardedGraph(Sharded):
 
     def column(self, i: int) -> Floats:
         out = np.zeros(self.n)
-        ends, data = self._rows(np.array([i]))[0]
+        ends, data = self.rows_at(np.array([i]))[0]
         out[ends] = data
         return out
 
@@ -152,33 +166,20 @@ class ShardedGraph(Sharded):
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         order = np.argsort(support, kind="stable")
         common = np.asarray(support)[order], np.asarray(weights)[order]
-        return np.concatenate(self.pieces.ask(_gradient, *common))
+        return np.concatenate(self.rows.ask(_gradient, *common))
 
     def degrees(self, random_state: Any = 0) -> Floats:
-        return np.concatenate(self.pieces.ask(_degrees))
+        return np.concatenate(self.rows.ask(_degrees))
 
 
 def _check(looks: list[_Survey], n: int) -> None:
     """The checks of :class:`Graph`; whether it is symmetric by a sum in which opposite edges cancel."""
-    bad = sum(look.not_finite for look in looks)
-    if bad:
-        raise ValueError(f"the graph has {bad} NaN or infinite weights; leave out edges that are not known.")
-    least, most = min(look.least for look in looks), max(look.most for look in looks)
-    if least < 0:
-        raise ValueError(f"the graph has negative weights, down to {least:.6g}.")
-    n_edges = sum(look.n_edges for look in looks)
-    apart = abs(sum(look.apart for look in looks))
-    tolerance = SYMMETRY_TOLERANCE[np.dtype(np.float32)]
-    if apart > tolerance * most * np.sqrt(max(1, n_edges)):
-        raise ValueError(
-            f"the graph is not symmetric: weights of opposite edges differ by about {apart:.6g} in all; "
-            "symmetrise it with (A + A.T) / 2 or A.maximum(A.T)."
-        )
-    if n > 1 and most == 0:
-        raise ValueError("all similarities are zero, so there is nothing to cluster.")
-    n_self = sum(look.n_self for look in looks)
-    if n_self:
-        warn(
-            f"{n_self} of {n} diagonal entries of the graph are not zero; "
-            "they are taken as zero (an object is not its own neighbour)."
-        )
+    not_finite, n_self = (
+        sum(column) for column in ([k.not_finite for k in looks], [k.n_self for k in looks])
+    )
+    check_graph(GraphSurvey(n, not_finite, min(look.least for look in looks), n_self))
+    most = max(look.most for look in looks)
+    apart, n_edges = abs(sum(look.apart for look in looks)), sum(look.n_edges for look in looks)
+    if apart > SYMMETRY_TOLERANCE[np.dtype(np.float32)] * most * np.sqrt(max(1, n_edges)):
+        raise not_symmetric(f"about {apart:.6g} in all")
+    require_similar(n, most)

@@ -1,0 +1,66 @@
+"""The one door for X: arrays, data frames, memmaps, CSR matrices, Dask arrays, tensors and similarities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.factory import DENSE_ONLY, is_dask, is_tensor
+
+_ACCEPTED: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_min_samples": 1,
+    "order": None,
+}
+
+
+def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
+    """The similarity of what ``fit`` was given; sets ``n_features_in_``."""
+    affinity = estimator.affinity
+    if isinstance(X, Similarity):
+        estimator.n_features_in_ = X.n_features
+        return X
+    half = device is not None and getattr(X, "dtype", None) == np.float16
+    mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
+    if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
+        # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
+        estimator.n_features_in_ = X.shape[-1]
+    elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
+        X = validate_data(estimator, X, **_ACCEPTED)
+    if isinstance(affinity, Similarity):
+        if X.shape[0] != affinity.n:
+            raise ValueError(f"X has {X.shape[0]} rows and the similarity {affinity.n} objects.")
+        return affinity
+    return as_similarity(X, affinity, device=device, **(estimator.affinity_params or {}))
+
+
+def new_objects(estimator: Any, X: Any) -> Any:
+    """Rows of new objects, checked against what was fitted."""
+    if not is_tensor(X):
+        X = validate_data(estimator, X, reset=False, **_ACCEPTED)
+        return sp.csr_array(X) if sp.issparse(X) else X
+    name = type(estimator).__name__
+    if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has the shape {tuple(X.shape)}, but {name} was fitted with {estimator.n_features_in_} "
+            "features."
+        )
+    device = estimator._device
+    if device != X.device:
+        fitted = "NumPy arrays" if device is None else f"features on {device}"
+        raise ValueError(f"X is a tensor on {X.device}, but {name} was fitted with {fitted}.")
+    return X
+
+
+def set_tags(tags: Any, affinity: Any) -> Any:
+    """What scikit-learn is told of the input that an affinity takes."""
+    precomputed = isinstance(affinity, str) and affinity == "precomputed"
+    refuses = isinstance(affinity, str) and affinity in DENSE_ONLY
+    tags.input_tags.sparse = not (refuses or callable(affinity))
+    tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
+    return tags
