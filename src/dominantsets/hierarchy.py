@@ -3,11 +3,11 @@ r"""The hierarchy: groups over all shifts.
 As the shift falls from :math:`(n - 2) \max(a)`, where all objects are one cluster (docs/theory-size.md),
 clusters split; the tree of these splits is built from its leaves. At the lowest shift, and at each higher
 one among the objects that no group covers, sets that stand alone
-(:mod:`dominantsets.clusters.significance`) become groups. The dominant set of each group is then followed as the shift rises, from where it stood: the solution
-moves continuously, so that this takes a few steps. Where the sets of two groups come to lie on one another,
-the groups merge. Following a set upwards is unambiguous, while on the way down a large set may stay between
-the clusters that it should split into. The idea of the tree is that of Pavan and Pelillo (Dominant sets and
-hierarchical clustering, 2003).
+(:mod:`dominantsets.clusters.significance`) become groups. The dominant set of each group is then followed as
+the shift rises, from where it stood: the solution moves continuously, so that this takes a few steps. Where
+the sets of two groups come to lie on one another, the groups merge. Following a set upwards is unambiguous,
+while on the way down a large set may stay between the clusters that it should split into. The idea of the
+tree is that of Pavan and Pelillo (Dominant sets and hierarchical clustering, 2003).
 """
 
 from __future__ import annotations
@@ -241,9 +241,7 @@ def _levels(similarity: Similarity, lowest: float, count: int) -> Floats:
 class _Builder:
     """Goes up the levels: follows the sets of all groups, merges those that meet, looks for new ones."""
 
-    def __init__(
-        self, similarity: Similarity, options: SolverOptions, least: int, monitor: Monitor
-    ) -> None:
+    def __init__(self, similarity: Similarity, options: SolverOptions, least: int, monitor: Monitor) -> None:
         self.similarity, self.least, self.monitor = similarity, least, monitor
         self._options = options
         self.halt: End | None = None

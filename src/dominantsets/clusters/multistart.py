@@ -239,7 +239,7 @@ def multistart(
 
 
 def sampled_start(options: SolverOptions) -> Any:
-    """What a start of multi-start is like: an object (the number 0 stands for it), or half of the mass there."""
+    """What a sampled start is like: an object (the number 0 stands for it), or half of the mass there."""
     return 0 if options.start == "vertex" or options.algorithm == "exact" else options.start
 
 

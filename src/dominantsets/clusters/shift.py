@@ -13,10 +13,10 @@ each is given the score
 
 .. math:: \frac1n \sum_k |C_k| \, \text{sharpness}_k
 
-over its clusters that are not shells of others (:mod:`dominantsets.clusters.significance`): how much of the data lies in
-groups that stand out. The smallest shift with nearly the highest score wins, among those that give as many
-clusters as asked for; where no number is given, among those with the fewest clusters that nearly reach the
-highest score of all, so that clusters are not split for little.
+over its clusters that are not shells of others (:mod:`dominantsets.clusters.significance`): how much of the
+data lies in groups that stand out. The smallest shift with nearly the highest score wins, among those that
+give as many clusters as asked for; where no number is given, among those with the fewest clusters that nearly
+reach the highest score of all, so that clusters are not split for little.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dominantsets.solvers.result import HALTS, End
 
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
 SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
-FEW = 1_000  # objects below which balls are made larger, lest the gaps between few objects look like edges
+FEW = 1_000  # objects below which balls are made larger: gaps between few objects look like edges
 SAMPLE = 2_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 75
 SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed

@@ -8,6 +8,7 @@ import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Support
 from dominantsets.solvers import DominantSet
 
 FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
@@ -38,7 +39,8 @@ def noise_of(similarity: Similarity, clusters: list[DominantSet], cores: Ints) -
     if balls is None:
         return NO_NOISE
     outside = cores < 0
-    squares = similarity.squared_radii(balls.summaries, balls.inside, balls.squares)
+    points = [Support(cluster.members, cluster.weights) for cluster in clusters]
+    squares = similarity.squared_radii(points, *balls)
     far, close = (squares > FAR**2) & outside, (squares > 1.0) & outside
     if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
         return Noise(close, 1.0, balls)

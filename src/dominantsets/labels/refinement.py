@@ -206,9 +206,11 @@ class _Sums:
         """The best cluster of every object, as in the table; notes the sums of what it finds."""
         placed = self.similarity.place(self._clusters, self.labels, self._outside)
         self._fit = placed.fit
-        best: Ints = _none_empty(self.labels, placed.best.copy(), self._fits)
-        self._next = (best, placed.sums) if np.array_equal(best, placed.best) else None
-        return best
+        best, self._next = placed.best, None
+        if placed.sums[:, -1].all():  # no cluster has lost its last object
+            self._next = best, placed.sums
+            return best
+        return _none_empty(self.labels, best, self._fits)
 
     def _fits(self, members: Ints, k: int) -> Floats:
         rows, clusters = self.similarity.rows_of(members), self._clusters
@@ -227,10 +229,16 @@ class _Sums:
 
 def _none_empty(labels: Ints, best: Ints, fits: Callable[[Ints, int], Floats]) -> Ints:
     """No cluster loses its last object: the one that fits best goes back; it may leave another one empty."""
-    while (empty := np.setdiff1d(labels[labels >= 0], best)).size:
-        for k in empty:
+    before = np.bincount(labels + 1)[1:] > 0
+
+    def empty() -> Ints:
+        after = np.bincount(best + 1, minlength=before.size + 1)[1 : before.size + 1]
+        return np.flatnonzero(before & (after == 0))
+
+    while (lost := empty()).size:
+        for k in lost.tolist():
             members = np.flatnonzero(labels == k)
-            best[members[np.argmax(fits(members, int(k)))]] = k
+            best[members[np.argmax(fits(members, k))]] = k
     return best
 
 

@@ -85,6 +85,10 @@ class Mixture(NamedTuple):
     def __add__(self, other: Any) -> Mixture:
         return Mixture(self.rows + other.rows, self.bias_sum + other.bias_sum, self.total + other.total)
 
+    def normalised(self) -> Mixture:
+        """Of weights that sum to 1."""
+        return Mixture(self.rows / self.total, self.bias_sum / self.total, 1.0)
+
 
 class Clusters(NamedTuple):
     """Clusters of a partition as rows V, slopes and constants.
@@ -353,10 +357,6 @@ class Rows(ABC):
         P = self.fetch(objects, "kernel_take", recipe)
         distances: Floats = recipe.formula.distances(P, P)
         return distances
-
-    def kernel_rows(self, recipe: Recipe) -> Any:
-        """The rows as a kernel sees them, where they are in memory."""
-        raise NotImplementedError(f"rows in {self.home} are not one block in memory.")
 
     def require_small_start(self, start: Any) -> None:  # noqa: B027 (any start will do)
         """Refuse a start that costs too much under a kernel of these rows."""

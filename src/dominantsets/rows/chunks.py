@@ -17,9 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dominantsets._checks import memory_available, missing_extra
+from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows import operations
-from dominantsets.rows.base import Block, Job, Mask, Rows, answer, side_by_side
+from dominantsets.rows.base import Block, Job, Mask, Recipe, Rows, answer, side_by_side
+
+KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
 
 def laid_out(block: Any) -> Any:
@@ -45,6 +48,7 @@ class ChunkRows(Rows):
         super().__init__(sizes, d)
         self._given = tuple(int(size) for size in sizes)
         self._chunks = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
+        self._known: dict[str, dict[int, Floats]] = {}
 
     def __reduce__(self) -> Any:
         return stored_in, (self._chunks, self.sizes.tolist(), self.d)
@@ -74,6 +78,26 @@ class ChunkRows(Rows):
         extras: list[tuple[Any, ...]],
     ) -> list[Any]:
         """All replies of a round."""
+
+    def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
+        if operation != "kernel_take":
+            return super().fetch(objects, operation, *common)
+        recipe = common[0]
+        known = self._known.get(recipe.name, {})
+        missing = np.array([i for i in np.asarray(objects).tolist() if i not in known], dtype=np.int64)
+        if missing.size > KEPT_ROWS:
+            return super().fetch(objects, operation, *common)
+        if missing.size:
+            self.remember(recipe, missing, super().fetch(missing, operation, *common))
+        known = self._known[recipe.name] if len(objects) else {}
+        return np.array([known[i] for i in np.asarray(objects).tolist()]).reshape(-1, self.d)
+
+    def remember(self, recipe: Recipe, objects: Ints, rows: Floats) -> None:
+        """Keep rows that came here: a solver asks for the rows of its working set again and again."""
+        known = self._known.setdefault(recipe.name, {})
+        if len(known) + len(objects) > 2 * KEPT_ROWS:
+            known.clear()
+        known.update(zip(objects.tolist(), rows, strict=True))
 
     def solver(self, algorithm: str, only: str) -> str:
         if algorithm not in ("auto", only):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows import operations
-from dominantsets.rows.array import ArrayRows, mean_row
+from dominantsets.rows.array import mean_row
 from dominantsets.rows.base import Block, Mask, Recipe, Rows
 
 
@@ -56,6 +56,16 @@ class InMemory(Rows):
     def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
         return [(objects, *others)]  # in whatever order they are
 
+    def cut(self, *arrays: NDArray[Any]) -> list[tuple[Any, ...]]:
+        return [arrays]
+
+    def total(self, operation: Any, *common: Any, **options: Any) -> Any:
+        return self.ask(operation, *common, **options)[0]
+
+    def every(self, operation: Any, *common: Any, **options: Any) -> NDArray[Any]:
+        found: NDArray[Any] = self.ask(operation, *common, **options)[0]
+        return found
+
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         return np.asarray(self.ask(operation, *common, each=[(np.asarray(objects),)])[0])
 
@@ -85,14 +95,11 @@ class InMemory(Rows):
         here = operations.local(self.block, recipe)
         return new.gram(np.arange(new.n), cols, here.rows), here.square_norms[cols]
 
-    def kernel_rows(self, recipe: Recipe) -> ArrayRows:
-        return operations.kernel_rows(self.block, recipe)
-
     def kernel_distances(self, recipe: Recipe, objects: Ints) -> Floats:
-        rows = self.kernel_rows(recipe)
+        rows = operations.kernel_rows(self.block, recipe)
         if not rows.sparse:
             return super().kernel_distances(recipe, objects)
-        norms = rows.square_norms()[objects]
+        norms = operations.kernel_lengths(self.block, recipe)[objects]
         return np.asarray(norms[:, None] + norms[None, :] - 2.0 * rows.gram(objects, objects))
 
     def extreme(self, recipe: Recipe, limit: float) -> tuple[float, int, int] | None:

@@ -327,15 +327,25 @@ def kernel_project(block: Block, recipe: Recipe, along: Floats) -> Floats:
     return kernel_rows(block, recipe).dot(along)
 
 
+def kernel_lengths(block: Block, recipe: Recipe) -> Floats:
+    """Squared lengths of the rows as a kernel sees them."""
+    rows = kernel_rows(block, recipe)
+    return (
+        block.recall("kernel lengths", recipe.name, rows.square_norms) if block.kept else rows.square_norms()
+    )
+
+
 def between(block: Block, recipe: Recipe, part: slice, few: Few, cols: slice) -> Floats:
     """Similarities of some of a block's objects to some of a few; sparse rows (in memory) stay sparse."""
-    rows = kernel_rows(block, recipe)
-    if not rows.sparse:
-        table: Floats = recipe.formula.between(rows.take(part), few.rows[cols])
+    rows, formula = kernel_rows(block, recipe), recipe.formula
+    if not formula.of_inner_products:
+        table: Floats = formula.between(rows.take(part), few.rows[cols])
         return table
-    norms = block.recall("kernel lengths", recipe.name, rows.square_norms)
-    mine, theirs = np.arange(part.start, part.stop), few.objects[cols]
-    return recipe.formula.of_products(rows.gram(mine, theirs), norms[mine], norms[theirs])
+    p, q = kernel_lengths(block, recipe)[part], few.rows[cols]
+    if rows.sparse:
+        mine, theirs = np.arange(part.start, part.stop), few.objects[cols]
+        return formula.of_products(rows.gram(mine, theirs), p, kernel_lengths(block, recipe)[theirs])
+    return formula.of_products(rows.take(part) @ q.T, p, np.einsum("ij,ij->i", q, q))
 
 
 def kernel_sums(block: Block, recipe: Recipe, few: Few, squares: bool = False) -> Floats:

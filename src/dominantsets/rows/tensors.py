@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows import tensor_operations
+from dominantsets.rows.base import Mask, Recipe, Rows
+
+BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
+REMEMBERED = 4  # similarities of one set of rows whose measurements are kept
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
 
 
@@ -43,6 +50,10 @@ class Features:
     def take(self, objects: Tensor) -> Tensor:
         """The chosen rows."""
         return self._X[objects]
+
+    def portable(self) -> Any:
+        """The rows as they can be saved."""
+        return self._X
 
 
 class Streamed(Features):
@@ -79,10 +90,8 @@ class Streamed(Features):
         rows = np.asarray(self._rows[objects.cpu().numpy()])
         return torch.from_numpy(rows).to(self.device)
 
-
-def is_tensor(X: Any) -> bool:
-    """Whether X is a torch tensor."""
-    return isinstance(X, Tensor)
+    def portable(self) -> Any:
+        return self._rows
 
 
 def chosen_device(device: Any) -> torch.device:
@@ -105,7 +114,7 @@ def chosen_device(device: Any) -> torch.device:
 
 def load(X: Any, device: Any = None) -> Features:
     """Features where they are (a tensor), or brought to the device; checked but for their numbers."""
-    if is_tensor(X):
+    if isinstance(X, Tensor):
         if device is not None and not _same(X.device, chosen_device(device)):
             raise ValueError(
                 f"the features are on {X.device} and device={str(device)!r} names another one; move them "
@@ -137,7 +146,7 @@ def load(X: Any, device: Any = None) -> Features:
 def _brought(X: np.ndarray[Any, Any], device: torch.device) -> Tensor:
     """A copy on the device, made in blocks."""
     source = Streamed(X, device)
-    with roomy(f"features of {X.nbytes / 1e9:,.1f} GB"):
+    with explain_oom(f"features of {X.nbytes / 1e9:,.1f} GB"):
         out = torch.empty(X.shape, dtype=source.dtype, device=device)
     for begin, block in source.blocks(X.shape[0]):
         out[begin : begin + len(block)] = block
@@ -151,7 +160,7 @@ def _same(one: torch.device, other: torch.device) -> bool:
 def _check_shape(X: Any) -> None:
     if X.ndim != 2:
         raise ValueError(
-            f"features must be 2-D, one row an object, got {X.ndim} dimension(s); reshape a single feature "
+            f"features must be 2-D, one row per object, got {X.ndim} dimension(s); reshape a single feature "
             "with X.reshape(-1, 1)."
         )
     if 0 in X.shape:
@@ -159,7 +168,7 @@ def _check_shape(X: Any) -> None:
 
 
 @contextmanager
-def roomy(purpose: str) -> Iterator[None]:
+def explain_oom(purpose: str) -> Iterator[None]:
     """Say what did not fit where a device runs out of memory."""
     try:
         yield
@@ -174,7 +183,7 @@ def roomy(purpose: str) -> Iterator[None]:
 
 @contextmanager
 def fast_products() -> Iterator[None]:
-    """float32 products in TF32 where the device has it; who asks for them allows for the rounding."""
+    """float32 products in TF32 where the device has it; rounding is allowed for."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
@@ -183,14 +192,110 @@ def fast_products() -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def fetched(x: Tensor) -> Any:
+def to_numpy_pinned(x: Tensor) -> Any:
     """As a NumPy array to copy from: through pinned memory, which torch keeps for the next time."""
     if x.device.type == "cpu":
-        return host(x)
+        return to_numpy(x)
     out = torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
-    return host(out.copy_(x))
+    return to_numpy(out.copy_(x))
 
 
-def host(x: Tensor) -> Any:
+def to_numpy(x: Tensor) -> Any:
     """As a NumPy array."""
     return x.detach().cpu().numpy()
+
+
+class TensorRows(Rows):
+    """Rows on a device: resident, or streamed from the host in blocks."""
+
+    home = "tensors"
+    describable = 2**17
+
+    def __init__(self, X: Any, device: Any = None) -> None:
+        with explain_oom("the features"):
+            self.features = load(X, device)
+        super().__init__([self.features.n], self.features.d)
+        self.device = self.features.device
+        self._memo: dict[str, Any] = {}
+
+    def recall(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was worked out under a name before; of the last few names."""
+        if name not in self._memo:
+            while len(self._memo) >= REMEMBERED:
+                self._memo.pop(next(iter(self._memo)))
+            self._memo[name] = make()
+        return self._memo[name]
+
+    def ask(
+        self,
+        operation: Any,
+        *common: Any,
+        mask: Mask | None = None,
+        each: Sequence[tuple[Any, ...]] | None = None,
+        which: Sequence[int] | None = None,
+    ) -> list[Any]:
+        self.n_rounds += 1
+        with explain_oom(f"the operation {operation!r}"):
+            return [
+                getattr(tensor_operations, operation)(self, *common, *(each[0] if each is not None else ()))
+            ]
+
+    def height(self, columns: int) -> int:
+        """Rows of a block with so many float64 numbers each."""
+        return max(1, allowed(BLOCK_NUMBERS, self.device) // max(1, columns))
+
+    def send(self, x: Any) -> Tensor:
+        """A NumPy array, on the device."""
+        return torch.as_tensor(np.ascontiguousarray(x), device=self.device)
+
+    def host(self, x: Tensor) -> Any:
+        """A tensor, as a NumPy array."""
+        return to_numpy(x)
+
+    def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
+        return [(objects, *others)]  # in whatever order they are
+
+    def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
+        return np.asarray(self.ask(operation, *common, each=[(np.asarray(objects),)])[0])
+
+    def solver(self, algorithm: str, only: str) -> str:
+        if algorithm not in ("auto", only):
+            raise ValueError(
+                f"algorithm={algorithm!r} does not run on a device, where this affinity has {only!r}; leave "
+                "it out, or pass a NumPy array without device=."
+            )
+        return only
+
+    def brought(self, new: Any) -> Any:
+        return to_numpy(new.double()) if isinstance(new, Tensor) else new
+
+    def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Tensor:
+        """As the formula sees them; they stay on the device."""
+        seen = tensor_operations.local if operation == "take" else tensor_operations.kernel
+        rows: Tensor = seen(self, recipe).at(self.send(objects))  # type: ignore[operator]
+        return rows
+
+    def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
+        return np.asarray(self.ask("scatter", recipe, objects, scale)[0])
+
+    def extreme(self, recipe: Recipe, limit: float) -> tuple[float, int, int] | None:
+        if self.n > limit:
+            return None
+        here, best = tensor_operations.local(self, recipe), (-np.inf, 0, 0)
+        for first, raw in self.features.blocks(self.height(3 * self.d + 4096)):
+            P = here.lift(raw) / here.root
+            for second, other in self.features.blocks(4096):
+                Q = here.lift(other) / here.root
+                values = P @ Q.T
+                if recipe.formula.has_bias:
+                    squares = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
+                    values = squares - 2.0 * values
+                else:
+                    values = -values
+                at = int(values.argmax())
+                found = float(values.view(-1)[at]), first + at // len(Q), second + at % len(Q)
+                best = max(best, found, key=lambda one: one[0])
+        return best if recipe.formula.has_bias else (-best[0], *best[1:])
+
+    def __reduce__(self) -> Any:
+        return TensorRows, (self.features.portable(), str(self.device))

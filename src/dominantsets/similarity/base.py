@@ -201,6 +201,10 @@ class Similarity(ABC):
         """The solver that a name means for this kind ("auto": the best one); refused where it has not it."""
         return "pairwise" if algorithm == "auto" else algorithm
 
+    def for_solving(self) -> Similarity:
+        """What the solvers are given: itself, or a copy where that is more use to them."""
+        return self
+
     def require_dual(self) -> Any:
         """The similarity, if it has the low-rank structure that the dual needs."""
         raise ValueError(
@@ -271,13 +275,15 @@ class Similarity(ABC):
         J *= np.sqrt(np.multiply.outer(scale, scale))
         return J
 
-    def squared_radii(self, summaries: list[Any], inside: Floats, squares: Floats) -> Floats:
+    def squared_radii(
+        self, cores: list[Support], summaries: list[Any], inside: Floats, squares: Floats
+    ) -> Floats:
         r"""The squared distance of each object from the nearest core's centre, in radii of that core.
 
         In feature space it is :math:`s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x`; ``inside`` are the last terms.
         """
         own, out = self.self_similarities(np.arange(self.n)), np.full(self.n, np.inf)
-        for k, (objects, weights) in enumerate(summaries):
+        for k, (objects, weights) in enumerate(cores):
             payoffs = self.gradient(objects, weights)
             payoffs[objects] += own[objects] * weights
             np.minimum(out, (own - 2.0 * payoffs + inside[k]) / squares[k], out=out)

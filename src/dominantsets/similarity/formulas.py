@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from dominantsets._checks import check_real
 from dominantsets._typing import Floats
 from dominantsets.compiled import rows as compiled_rows
-from dominantsets.rows.base import Clusters
+from dominantsets.rows.base import Clusters, Sums
 
 EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
 
@@ -85,6 +85,13 @@ class Formula:
         """A bound of the similarities of rows up to this long."""
         return float(self.own(longest**2))
 
+    def total_degree(self, sums: Sums) -> float:
+        """The sum of all similarities of different objects, from sums over those."""
+        biases = -sums.squares if self.has_bias else 0.0
+        inside = self.factor * float(sums.rows @ sums.rows)
+        own = sums.objects * self.own(sums.squares / max(1.0, sums.objects))
+        return inside + 2.0 * sums.objects * biases + self.offset * sums.objects**2 - float(own)
+
     def ball(self, mean: Floats, bias_sum: float, f: float) -> float | None:
         r"""The radius of the ball in which payoffs exceed f, where they are a ball.
 
@@ -98,8 +105,8 @@ class Formula:
     def clusters(self, sums: Floats) -> tuple[Floats, Clusters]:
         r"""From the sums of clusters' rows m, biases :math:`\beta` and objects n: their W, and fits to them.
 
-        With :math:`S_{ik} = c\,v_i \cdot m_k + n_k (b_i + m) + \beta_k` the sum of an object's similarities to
-        cluster k (its own among them), :math:`W_k = \sum_{i \in k} S_{ik}`, and its fit is
+        With :math:`S_{ik} = c\,v_i \cdot m_k + n_k (b_i + m) + \beta_k` the sum of an object's similarities
+        to cluster k (its own among them), :math:`W_k = \sum_{i \in k} S_{ik}`, and its fit is
         :math:`S_{ik} / \sqrt{W_k}`.
         """
         rows, biases, sizes = sums[:, :-2], sums[:, -2], sums[:, -1]
@@ -207,6 +214,7 @@ class Gaussian:
     gamma: float
     name: str = "rbf"
     centred: bool = True
+    of_inner_products: bool = True  # whether ``of_products`` is there
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         """Similarities of the rows of P to the rows of Q."""
@@ -229,6 +237,7 @@ class Laplacian:
     gamma: float
     name: str = "laplacian"
     centred: bool = False
+    of_inner_products: bool = False
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         """Similarities of the rows of P to the rows of Q."""
@@ -250,6 +259,7 @@ class Distance:
     M: float
     name: str = "euclidean"
     centred: bool = True
+    of_inner_products: bool = False
 
     def between(self, P: Floats, Q: Floats) -> Floats:
         """Similarities of the rows of P to the rows of Q."""

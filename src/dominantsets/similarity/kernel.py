@@ -18,7 +18,7 @@ from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.array import ArrayRows
 from dominantsets.rows.base import Detached, Recipe, Rows
 from dominantsets.rows.memory import InMemory
-from dominantsets.rows.operations import Few
+from dominantsets.rows.operations import Few, kernel_lengths, kernel_rows
 from dominantsets.similarity.base import Similarity, hashed, off_diagonal
 from dominantsets.similarity.formulas import (
     Distance,
@@ -53,6 +53,7 @@ class Kernel(Similarity):
         rows.check()
         self.rows = rows
         self.n, self.n_features = rows.n, rows.d
+        self._here: Kernel | None = None
         center = rows.mean() if formula.centred else None
         self.recipe = Recipe(uuid.uuid4().hex, formula, center)
 
@@ -74,18 +75,32 @@ class Kernel(Similarity):
     def posed_as(self) -> str:
         return self.rows.home if self.in_memory else f"kernel of {self.rows.home}"
 
+    @property
+    def _fetched_first(self) -> bool:
+        """Whether rows are brought here to be solved: few rows, of which every pair is looked at anyway."""
+        return self.rows.home == "chunks" and self.n < LARGE
+
+    def for_solving(self) -> Similarity:
+        if not self._fetched_first:
+            return self
+        if self._here is None:
+            self._here = copy(self)
+            self._here.rows = InMemory(self.rows_of(np.arange(self.n)))
+            self._here.recipe = self.recipe._replace(name=uuid.uuid4().hex, center=None)
+        return self._here
+
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
-        chosen = self.rows.solver(algorithm, "working-set")
+        chosen = algorithm if self._fetched_first else self.rows.solver(algorithm, "working-set")
         if chosen == "auto":
             return "working-set" if self.n >= LARGE else "pairwise"
-        if not self.in_memory:
+        if not self.in_memory and not self._fetched_first:
             self.rows.require_small_start(start)
         return chosen
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
-        if not self.rows.dense:
-            return off_diagonal(self._sparse_block(self._arrays, rows, cols), rows, cols)
+        if self.in_memory and self.formula.of_inner_products:
+            return off_diagonal(self._by_products(self._arrays, self._lengths, rows, cols), rows, cols)
         Q = self.rows_of(cols)
         out = np.empty((rows.size, cols.size))
         for part in row_blocks(rows.size, 8 * (cols.size + 2 * self.rows.d)):
@@ -94,15 +109,18 @@ class Kernel(Similarity):
 
     @property
     def _arrays(self) -> ArrayRows:
-        return self.rows.kernel_rows(self.recipe)
+        return kernel_rows(self.rows.only_block(), self.recipe)
 
-    def _sparse_block(self, P: ArrayRows, rows: Ints, cols: Ints) -> Floats:
-        """Of sparse rows, which stay sparse."""
-        Q, out = self._arrays, np.empty((rows.size, cols.size))
-        p, q = P.square_norms(), Q.square_norms()
-        for part in row_blocks(rows.size, 8 * cols.size):
+    @property
+    def _lengths(self) -> Floats:
+        return kernel_lengths(self.rows.only_block(), self.recipe)
+
+    def _by_products(self, P: ArrayRows, p: Floats, rows: Ints, cols: Ints) -> Floats:
+        """From inner products with rows in memory, which stay sparse where they are."""
+        Q, q, out = self._arrays, self._lengths[cols], np.empty((rows.size, cols.size))
+        for part in row_blocks(rows.size, 8 * (cols.size + (0 if Q.sparse else 2 * self.rows.d))):
             products = P.gram(rows[part], cols, Q)
-            out[part] = self.formula.of_products(products, p[rows[part]], q[cols])
+            out[part] = self.formula.of_products(products, p[rows[part]], q)
         return out
 
     def rows_of(self, objects: Ints) -> Floats:
@@ -115,8 +133,8 @@ class Kernel(Similarity):
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         there, cols = self.arrivals(new), np.asarray(cols)
-        if not self.rows.dense or there.sparse:
-            return self._sparse_block(there, np.arange(there.n), cols)
+        if self.in_memory and self.formula.of_inner_products:
+            return self._by_products(there, there.square_norms(), np.arange(there.n), cols)
         return np.asarray(self.formula.between(there.take(slice(None)), self.rows_of(cols)))
 
     def few(self, objects: Ints, weights: Floats) -> Few:
@@ -132,15 +150,21 @@ class Kernel(Similarity):
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         if self.n <= SAMPLED_ABOVE:
             return super().degrees()
-        chosen = np.sort(check_random_state(random_state).choice(self.n, SAMPLE, replace=False))
-        table = self.rows.every("kernel_sums", self.recipe, self.few(chosen, np.ones(SAMPLE)), True)
-        mean = table[:, 0] / SAMPLE
-        variance = np.maximum(table[:, 1] / SAMPLE - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
-        self.degrees_error = float(np.sqrt(variance.max() / SAMPLE)) * self.n
+        chosen, factor = self.sampled_degrees(self.n, random_state)
+        few = self.few(chosen, np.ones(chosen.size))
+        mean, squares = self.rows.every("kernel_sums", self.recipe, few, True).T / chosen.size
+        variance = np.maximum(squares - mean**2, 0.0) * (1.0 - 1.0 / factor)
+        self.degrees_error = float(np.sqrt(variance.max() / chosen.size)) * self.n
         return np.asarray(mean * self.n)
 
+    def sampled_degrees(self, count: int, random_state: Any = 0) -> tuple[Ints, float]:
+        """Which of so many objects row sums are made of, and how many each stands for."""
+        if count <= SAMPLED_ABOVE:
+            return np.arange(count), 1.0
+        return np.sort(check_random_state(random_state).choice(count, SAMPLE, replace=False)), count / SAMPLE
+
     def representatives(self, count: int) -> Ints:
-        """Up to so many objects spread evenly along a fixed direction, the same in whatever order they come."""
+        """Up to so many objects spread evenly along a fixed direction, the same in whatever order."""
         if self.n <= count:
             return np.arange(self.n)
         along = self.rows.every(
@@ -201,7 +225,7 @@ class _Scaled(Kernel):
 
     def detached(self) -> Similarity:
         light = copy(self)
-        light.rows = self.rows if self.in_memory else Detached(self.rows)
+        light._here, light.rows = None, self.rows if self.in_memory else Detached(self.rows)
         return light
 
 
@@ -244,7 +268,7 @@ class Euclidean(Kernel):
 
     def __init__(self, rows: Rows, *, offset: str | float = "bound") -> None:
         super().__init__(_only_dense(rows, "euclidean"), Distance(1.0))
-        longest = float(self._arrays.square_norms().max())
+        longest = float(self._lengths.max())
         pairs = Pairs(self.n, longest, rows.least, self._largest_square)
         self.offset = self.self_similarity = M = distance_offset(offset, pairs, root=True)
         self.recipe = self.recipe._replace(formula=Distance(M))
@@ -252,8 +276,7 @@ class Euclidean(Kernel):
     def _largest_square(self, limit: float) -> tuple[float, int, int] | None:
         if self.n > limit:
             return None
-        rows, largest = self._arrays, 0.0
-        norms, every = rows.square_norms(), np.arange(self.n)
+        rows, norms, every, largest = self._arrays, self._lengths, np.arange(self.n), 0.0
         for part in row_blocks(self.n, 8 * self.n):
             squares = norms[part, None] + norms[None, :] - 2.0 * rows.gram(every[part], every)
             largest = max(largest, float(squares.max()))
@@ -266,6 +289,7 @@ class Function:
 
     function: Callable[[Any, Any], Any]
     centred: bool = False
+    of_inner_products: bool = False
 
     def __str__(self) -> str:
         name = getattr(self.function, "__qualname__", type(self.function).__name__)

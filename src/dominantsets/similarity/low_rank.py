@@ -14,7 +14,7 @@ from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Clusters, Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import FormulaRows, Placed, formula_rows, local
-from dominantsets.similarity.base import Similarity, off_diagonal
+from dominantsets.similarity.base import Similarity, Support, off_diagonal
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
 
@@ -24,8 +24,8 @@ class LowRank(Similarity):
     Cosine, linear and squared Euclidean similarity are of this form, so that a product A x costs
     O(nd), whatever the size of the support of x:
     :math:`(A x)_i = c\,v_i \cdot \sum_j x_j v_j + (b_i + m) \sum_j x_j + \sum_j b_j x_j - a^0_{ii} x_i`
-    with :math:`a^0_{ii} = c|v_i|^2 + 2 b_i + m` what the formula would put on the diagonal. Everything is asked
-    of the rows in named operations, so that it does not matter where they are.
+    with :math:`a^0_{ii} = c|v_i|^2 + 2 b_i + m` what the formula would put on the diagonal. Everything is
+    asked of the rows in named operations, so that it does not matter where they are.
 
     Examples
     --------
@@ -201,7 +201,9 @@ class LowRank(Similarity):
             out[part] = self.formula.fits(there.rows.take(part), squares[part], clusters)
         return out
 
-    def squared_radii(self, summaries: list[Any], inside: Floats, squares: Floats) -> Floats:
+    def squared_radii(
+        self, cores: list[Support], summaries: list[Any], inside: Floats, squares: Floats
+    ) -> Floats:
         return self.rows.every("squared_radii", self.recipe, Cores(summaries, inside, squares))
 
     def fingerprint(self) -> str:

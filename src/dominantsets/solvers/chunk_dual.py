@@ -1,13 +1,13 @@
-r"""The dual over objects in pieces: a pass is a round or two that bring back sums.
+r"""The dual over objects in blocks: a pass is a round or two that bring back sums.
 
-x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, and tau is set by their sum, 1, over all pieces.
+x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, and tau is set by their sum, 1, over all blocks.
 Everything else that a climb asks (U'x, f, Newton's matrix) are sums over the support, linear or quadratic in
-tau. So a piece that is told a narrow band in which tau must lie sends back the sums over what lies above it,
+tau. So a block that is told a narrow band in which tau must lie sends back the sums over what lies above it,
 and the few rows within it as they are; whoever asks then finds tau exactly and adds the rest up.
 
 The band is a guess from the last pass: while the support stays, tau moves by :math:`\bar u \cdot dw`. Where
-nothing is known yet, each piece finds the tau at which its own weights sum to its share of the objects; tau
-lies between the smallest and the largest of these (at the smallest all pieces have at least their share, at
+nothing is known yet, each block finds the tau at which its own weights sum to its share of the objects; tau
+lies between the smallest and the largest of these (at the smallest all blocks have at least their share, at
 the largest at most). A histogram comes back with every answer: where the guess was wrong, it tells in which
 bin tau lies, and that bin is the next band.
 """
@@ -16,28 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import Mask
-from dominantsets.similarity.sharded import ShardedLowRank
+from dominantsets.compiled import passes
+from dominantsets.rows.base import Mask, Mixture
+from dominantsets.similarity.low_rank import LowRank
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.chunk_pass import (
     NOWHERE,
-    Above,
-    Band,
-    Described,
-    Facts,
-    Gathered,
-    Look,
-    Sight,
+    Boundary,
+    Members,
+    PassReply,
+    PassRequest,
+    PointSpec,
+    ProblemSpec,
+    SupportSums,
     extremes,
     gather,
     look,
 )
-from dominantsets.solvers.dual import Response, Visited
+from dominantsets.solvers.dual import Iterate, Jacobian
 
 BAND = 2_000  # objects that the band of a guess should hold
 BAND_LIMIT = 16_384  # objects up to which the rows of a band are sent
@@ -45,11 +47,11 @@ BELOW, ABOVE = 10, 24  # doublings of the band that the histogram of a guess cov
 BINS = 64  # of a histogram within known bounds
 
 
-class FarPoint(Visited):
+class ChunkPoint(Iterate):
     """x(w) as sums: no members, which are asked for at the end only."""
 
     def __init__(
-        self, w: Floats, tau: float, sums: Above, f: float, total: float, *, width: float, miss: float,
+        self, w: Floats, tau: float, sums: SupportSums, f: float, total: float, *, width: float, miss: float,
         stride: float,
     ) -> None:  # fmt: skip
         super().__init__(w, tau, int(sums.objects), sums.image / total, f)
@@ -59,8 +61,8 @@ class FarPoint(Visited):
         self.miss, self.stride = miss, stride  # how far off the guess of tau was, for a step of which length
         self._sums = sums
 
-    def jacobian(self) -> Floats | None:
-        """Newton's matrix J, where the pieces sent it."""
+    def newton_matrix(self) -> Floats | None:
+        """Newton's matrix J, where the blocks sent it."""
         d = self.w.size
         if not self._sums.second.size:
             return None
@@ -68,19 +70,19 @@ class FarPoint(Visited):
         matrix[np.tril_indices(d)] = self._sums.second
         matrix += np.tril(matrix, -1).T
         first = np.ascontiguousarray(self._sums.first)
-        _rows.centred(self._sums.mass, first, matrix)
+        passes.centred(self._sums.mass, first, matrix)
         return matrix
 
 
 class _Search:
     """The tau of one w, round by round."""
 
-    def __init__(self, w: Floats, before: FarPoint | None, offset: float, n_pieces: int) -> None:
+    def __init__(self, w: Floats, before: ChunkPoint | None, offset: float, n_pieces: int) -> None:
         self._w, self._offset = w, offset
-        self._limit = max(64, 2 * BAND_LIMIT // n_pieces)  # of a piece, where nobody knows how many there are
+        self._limit = max(64, 2 * BAND_LIMIT // n_pieces)  # of a block, where nobody knows how many there are
         self._guess, self._stride = np.nan, np.nan
-        self.found: FarPoint | None = None
-        self.look = Look(w, NOWHERE)
+        self.found: ChunkPoint | None = None
+        self.look = PassRequest(w, NOWHERE)
         if before is not None:
             move = w - before.w
             self._stride = float(np.sqrt(move @ move))
@@ -91,31 +93,31 @@ class _Search:
             likely = before.miss * (self._stride / before.stride) ** 2 if before.stride > 0.0 else np.inf
             hopeful = likely < before.width
             if hopeful:
-                self.look = Look(w, edges, guess - before.width, guess + before.width, self._limit)
+                self.look = PassRequest(w, edges, guess - before.width, guess + before.width, self._limit)
             else:
-                self.look = Look(w, edges)
+                self.look = PassRequest(w, edges)
 
-    def receive(self, sights: list[Sight]) -> None:
+    def receive(self, replies: list[PassReply]) -> None:
         """Either tau is found, or the next look is set."""
-        largest = max(sight.largest for sight in sights)
+        largest = max(reply.largest for reply in replies)
         asked = self.look
         if not asked.edges.size:
-            low, high = min(sight.lower for sight in sights), max(sight.upper for sight in sights)
+            low, high = min(reply.lower for reply in replies), max(reply.upper for reply in replies)
             self._within(low, high, self._limit)
             return
-        above = [sight.above for sight in sights if sight.above is not None]
-        bands = [sight.band for sight in sights if sight.band is not None]
-        if len(above) == len(sights) and self._settle(
-            reduce(Above.__add__, above), Band.joined(bands), largest
+        above = [reply.above for reply in replies if reply.above is not None]
+        bands = [reply.band for reply in replies if reply.band is not None]
+        if len(above) == len(replies) and self._settle(
+            reduce(SupportSums.__add__, above), Boundary.joined(bands), largest
         ):
             return
-        counts, mass, lift = reduce(np.add, [sight.bins for sight in sights])
+        counts, mass, lift = reduce(np.add, [reply.bins for reply in replies])
         mass, lift = mass[::-1].cumsum()[::-1], lift[::-1].cumsum()[::-1]
         edges = asked.edges
         weight = lift - (edges - edges[0]) * mass  # of everybody, if tau were at the edge
         k = int(np.count_nonzero(weight >= 1.0)) - 1
         if k < 0 and mass[0] <= 0.0:
-            self.look = Look(self._w, NOWHERE)  # nobody is above the lowest edge
+            self.look = PassRequest(self._w, NOWHERE)  # nobody is above the lowest edge
         elif k < 0:
             self._within(edges[0] - (1.0 - weight[0]) / mass[0], edges[0], self._limit)
         elif k == edges.size - 1:
@@ -124,19 +126,19 @@ class _Search:
             self._within(edges[k], edges[k + 1], np.inf if counts[k] <= BAND_LIMIT else None)
 
     def _within(self, low: float, high: float, limit: float | None) -> None:
-        """Look within bounds next; at the rows too, where they may be few (a limit for each piece)."""
+        """PassRequest within bounds next; at the rows too, where they may be few (a limit for each block)."""
         slack = 8 * EPS * max(abs(low), abs(high))
         if high - low <= 4 * slack:  # equal values in their thousands: all of them are in, to rounding
             low -= slack
-            self.look = Look(self._w, np.array([low, high]), low, low)
+            self.look = PassRequest(self._w, np.array([low, high]), low, low)
             return
         edges = np.linspace(low - slack, high + slack, BINS + 1)
         if limit is None:
-            self.look = Look(self._w, edges)
+            self.look = PassRequest(self._w, edges)
         else:
-            self.look = Look(self._w, edges, edges[0], edges[-1], limit)
+            self.look = PassRequest(self._w, edges, edges[0], edges[-1], limit)
 
-    def _settle(self, above: Above, band: Band, largest: float) -> bool:
+    def _settle(self, above: SupportSums, band: Boundary, largest: float) -> bool:
         """Find tau within the band, if it is there; everything then follows."""
         high, low = self.look.high, self.look.low
         y, everybody = band.s - high, low == high
@@ -156,7 +158,9 @@ class _Search:
         self.found = self._point(above, band, keep, depth, largest)
         return True
 
-    def _point(self, above: Above, band: Band, keep: Any, depth: float, largest: float) -> FarPoint:
+    def _point(
+        self, above: SupportSums, band: Boundary, keep: Any, depth: float, largest: float
+    ) -> ChunkPoint:
         """tau = high - depth: what is above it, summed with the level tau instead of high."""
         high, w = self.look.high, self._w
         y, shares, bias, rows = (
@@ -188,59 +192,49 @@ class _Search:
         density = band.s.size / (high - self.look.low) if band.s.size > 16 else sums.objects / (span or 1.0)
         width = min(max(0.5 * BAND / density, 1e-9 * span), 0.5 * span) or 16 * EPS * max(abs(tau), 1e-300)
         miss = abs(tau - self._guess) if np.isfinite(self._guess) else np.inf
-        return FarPoint(w, tau, sums, f, total, width=width, miss=miss, stride=self._stride)
+        return ChunkPoint(w, tau, sums, f, total, width=width, miss=miss, stride=self._stride)
 
 
-class FarDual:
-    """The dual problem of objects in pieces: what a climb asks, in rounds."""
+class ChunkDual:
+    """The dual problem of objects in blocks: what a climb asks, in rounds."""
 
-    def __init__(self, similarity: ShardedLowRank, shift: float, mask: Mask, n_alive: int) -> None:
+    def __init__(self, similarity: LowRank, shift: float, mask: Mask, n_alive: int) -> None:
         self.similarity, self.shift = similarity, shift
-        self.root = float(np.sqrt(similarity.factor))
+        self.root = similarity.formula.root
         self.reach = self.root * similarity.longest
         self._mask = mask
-        self._facts = Facts(similarity.recipe, shift, n_alive)
+        self._spec = ProblemSpec(similarity.recipe, shift, n_alive)
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
-        return self.root * self.similarity.mix(members, weights)[0]
+        return self.root * self.similarity.mix(members, weights).rows
 
-    def response(self, point: FarPoint) -> Response | None:
+    def jacobian(self, point: ChunkPoint) -> Jacobian | None:
         """How x(w) answers to w there; None where that matrix would be too large to send."""
-        matrix = point.jacobian()
-        return None if matrix is None else Response(matrix)
+        matrix = point.newton_matrix()
+        return None if matrix is None else Jacobian(matrix)
 
-    def at(self, W: list[Floats], before: Sequence[FarPoint | None]) -> list[FarPoint]:
+    def at(self, W: list[Floats], before: Sequence[ChunkPoint | None]) -> list[ChunkPoint]:
         """x(w) of several w: rounds that all of them share."""
         searches = [
-            _Search(w, last, self.similarity.recipe.offset, len(self.similarity.pieces))
+            _Search(w, last, self.similarity.offset, len(self.similarity.rows))
             for w, last in zip(W, before, strict=True)
         ]
         while pending := [search for search in searches if search.found is None]:
-            looks = [search.look for search in pending]
-            sights = self.similarity.pieces.ask(look, self._facts, looks, mask=self._mask)
-            for search, mine in zip(pending, zip(*sights, strict=True), strict=True):
+            requests = [search.look for search in pending]
+            replies = self.similarity.rows.ask(look, self._spec, requests, mask=self._mask)
+            for search, mine in zip(pending, zip(*replies, strict=True), strict=True):
                 search.receive(list(mine))
         return [search.found for search in searches if search.found is not None]
 
-    def members(self, points: list[Described]) -> list[Gathered]:
+    def members(self, points: list[PointSpec]) -> list[Members]:
         """Members and weights of points, in one round; in increasing order, weights as they come."""
-        parts = self.similarity.pieces.ask(gather, self._facts, points, mask=self._mask)
-        return [
-            Gathered(
-                np.concatenate([part.members for part in mine]),
-                np.concatenate([part.weights for part in mine]),
-                reduce(np.add, [part.mixed for part in mine]),
-                sum(part.lean for part in mine),
-            )
-            for mine in zip(*parts, strict=True)
-        ]
+        parts = self.similarity.rows.ask(gather, self._spec, points, mask=self._mask)
+        return [reduce(add, mine) for mine in zip(*parts, strict=True)]
 
-    def extremes(
-        self, points: list[tuple[Described, float, Floats, float]]
-    ) -> list[tuple[float, float, float, float]]:
+    def extremes(self, points: list[tuple[PointSpec, Mixture]]) -> list[tuple[float, float, float, float]]:
         """Smallest and largest payoff inside, largest outside, and f: recomputed, in one round."""
-        parts = self.similarity.pieces.ask(extremes, self._facts, points, mask=self._mask)
+        parts = self.similarity.rows.ask(extremes, self._spec, points, mask=self._mask)
         return [
             (
                 min(part[0] for part in mine),

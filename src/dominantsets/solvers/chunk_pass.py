@@ -1,6 +1,6 @@
-"""A pass of the dual over one piece: sums above a band, the rows within it, a histogram.
+"""A pass of the dual over one block: sums above a band, the rows within it, a histogram.
 
-These functions run where the piece is. What they remember (values of s, members) can be worked out again from
+These functions run where the block is. What they remember (values of s, members) can be worked out again from
 the d + 1 numbers that each question brings along. See :mod:`dominantsets.solvers.chunk_dual`.
 """
 
@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import Piece
-from dominantsets.similarity.low_rank import LowRank
-from dominantsets.similarity.sharded import Recipe, local
+from dominantsets.compiled import passes
+from dominantsets.compiled import rows as compiled_rows
+from dominantsets.rows.base import Block, Mixture, Recipe
+from dominantsets.rows.operations import FormulaRows, local
 
 FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
-VALUES_BYTES = 2**28  # values of s that a piece remembers from one round to the next
+VALUES_BYTES = 2**28  # values of s that a block remembers from one round to the next
 NOWHERE = np.empty(0)
 
 
-class Look(NamedTuple):
+class PassRequest(NamedTuple):
     """What is asked of a pass: sums above ``high``, rows from ``low`` to there, a histogram.
 
-    No edges: only where tau may lie. ``low`` is NaN where no rows are wanted; a piece that has more of them
+    No edges: only where tau may lie. ``low`` is NaN where no rows are wanted; a block that has more of them
     than ``limit`` sends none.
     """
 
@@ -36,7 +37,7 @@ class Look(NamedTuple):
     limit: float = np.inf
 
 
-class Band(NamedTuple):
+class Boundary(NamedTuple):
     """Objects of a band: s, 1 / kappa, bias, rows of U."""
 
     s: Floats
@@ -45,11 +46,11 @@ class Band(NamedTuple):
     rows: Floats
 
     @classmethod
-    def joined(cls, parts: Sequence[Band]) -> Band:
+    def joined(cls, parts: Sequence[Boundary]) -> Boundary:
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-class Above(NamedTuple):
+class SupportSums(NamedTuple):
     """Sums over the objects above a level h, with y = s - h.
 
     Of 1, 1/kappa, y/kappa, y²/kappa, bias/kappa, bias y/kappa, y u/kappa, and of (u - w)/kappa and
@@ -66,30 +67,30 @@ class Above(NamedTuple):
     first: Floats
     second: Floats
 
-    def __add__(self, other: Any) -> Above:
-        return Above(*(a + b for a, b in zip(self, other, strict=True)))
+    def __add__(self, other: Any) -> SupportSums:
+        return SupportSums(*(a + b for a, b in zip(self, other, strict=True)))
 
 
-class Sight(NamedTuple):
-    """A piece's answer to a look."""
+class PassReply(NamedTuple):
+    """A block's answer to a look."""
 
     largest: float
     lower: float
     upper: float
     bins: Floats
-    above: Above | None
-    band: Band | None
+    above: SupportSums | None
+    band: Boundary | None
 
 
-class Facts(NamedTuple):
-    """What pieces must know of the problem."""
+class ProblemSpec(NamedTuple):
+    """What blocks must know of the problem."""
 
     recipe: Recipe
     shift: float
     n_alive: int
 
 
-class Described(NamedTuple):
+class PointSpec(NamedTuple):
     """A point of the simplex in a few numbers: weights max(0, s - tau) / kappa, those above a floor."""
 
     w: Floats
@@ -97,14 +98,10 @@ class Described(NamedTuple):
     floor: float
 
 
-def _shares(here: LowRank, shift: float) -> Floats:
+def _inv_kappa(here: FormulaRows, shift: float) -> Floats:
     """1 / kappa; one number where all objects have the same."""
     with np.errstate(divide="ignore"):  # objects that are gone do not matter
         return 1.0 / np.maximum(here.diagonal + shift, 0.0)
-
-
-def _root(here: LowRank) -> float:
-    return float(np.sqrt(here.factor))
 
 
 def _named(w: Floats) -> str:
@@ -112,59 +109,59 @@ def _named(w: Floats) -> str:
     return f"s {hashlib.blake2b(w.tobytes(), digest_size=12).hexdigest()}"
 
 
-def _values(piece: Piece, here: LowRank, w: Floats, remember: bool, out: Floats | None = None) -> Floats:
+def _values(block: Block, here: FormulaRows, w: Floats, remember: bool, out: Floats | None = None) -> Floats:
     """s of every object, -inf for those that are gone."""
 
     def make() -> Floats:
-        form = here.form(w, factor=_root(here))
-        return here.rows.products(w, form, piece.alive, out)
+        form = here.form(w, factor=here.formula.root)
+        return here.rows.products(w, form, block.alive, out)
 
-    return piece.recall(_named(w), piece.token, make) if remember else make()
+    return block.recall(_named(w), block.token, make) if remember else make()
 
 
-def look(piece: Piece, facts: Facts, looks: list[Look]) -> list[Sight]:
-    """The answers of one piece to the looks of all starts."""
-    here = local(piece, facts.recipe)
-    shares = _shares(here, facts.shift)
-    remember = 8 * piece.size * len(looks) <= VALUES_BYTES
+def look(block: Block, spec: ProblemSpec, requests: list[PassRequest]) -> list[PassReply]:
+    """The answers of one block to the requests of all starts."""
+    here = local(block, spec.recipe)
+    shares = _inv_kappa(here, spec.shift)
+    remember = 8 * block.size * len(requests) <= VALUES_BYTES
     # arrays that are done with are used again: the pages of new ones cost more than a product
-    spare = piece.forget("s ", {_named(asked.w) for asked in looks} if remember else set())
-    return [_sight(piece, here, shares, facts, asked, remember, spare) for asked in looks]
+    spare = block.forget("s ", {_named(asked.w) for asked in requests} if remember else set())
+    return [_reply(block, here, shares, spec, asked, remember, spare) for asked in requests]
 
 
-def _sight(
-    piece: Piece,
-    here: LowRank,
+def _reply(
+    block: Block,
+    here: FormulaRows,
     shares: Floats,
-    facts: Facts,
-    asked: Look,
+    spec: ProblemSpec,
+    asked: PassRequest,
     remember: bool,
     spare: list[Floats],
-) -> Sight:
-    new = remember and not piece.remembers(_named(asked.w))
-    s = _values(piece, here, asked.w, remember, spare.pop() if spare and new else None)
+) -> PassReply:
+    new = remember and not block.remembers(_named(asked.w))
+    s = _values(block, here, asked.w, remember, spare.pop() if spare and new else None)
     largest = float(s.max())
     if not asked.edges.size:
-        return Sight(largest, *_own_tau(piece, s, shares, facts.n_alive), NOWHERE, None, None)
-    bins = _rows.histogram(s, shares, asked.edges)
+        return PassReply(largest, *_own_tau(block, s, shares, spec.n_alive), NOWHERE, None, None)
+    bins = compiled_rows.histogram(s, shares, asked.edges)
     above = band = None
     if asked.low <= asked.high:
         within = np.flatnonzero((s > asked.low) & (s <= asked.high))
         if within.size <= asked.limit:
-            above = _above(here, shares, s, asked.w, asked.high)
-            band = _band(here, shares, s, within)
-    return Sight(largest, -np.inf, np.inf, bins, above, band)
+            above = _support_sums(here, shares, s, asked.w, asked.high)
+            band = _boundary(here, shares, s, within)
+    return PassReply(largest, -np.inf, np.inf, bins, above, band)
 
 
-def _own_tau(piece: Piece, s: Floats, shares: Floats, n_alive: int) -> tuple[float, float]:
-    """Bounds of tau by this piece alone: where its weights sum to its share of the objects."""
-    mine = piece.n_alive
+def _own_tau(block: Block, s: Floats, shares: Floats, n_alive: int) -> tuple[float, float]:
+    """Bounds of tau by this block alone: where its weights sum to its share of the objects."""
+    mine = block.n_alive
     if mine == 0:
         return np.inf, -np.inf
-    keep = np.empty(piece.size, dtype=np.int64)
+    keep = np.empty(block.size, dtype=np.int64)
     unit = mine / n_alive
-    count = _rows.sweep(s, shares, -np.inf, 0, s.size, keep, unit)
-    tau, _ = _rows.narrow(s, shares, keep, count, unit)
+    count = passes.sweep(s, shares, -np.inf, 0, s.size, keep, unit)
+    tau, _ = passes.narrow(s, shares, keep, count, unit)
     return tau, tau
 
 
@@ -172,89 +169,96 @@ def _of(values: Floats, members: Ints) -> Floats:
     return values[members] if values.size > 1 else np.full(members.size, values[0])
 
 
-def _above(here: LowRank, shares: Floats, s: Floats, w: Floats, high: float) -> Above:
-    members, d, root = np.flatnonzero(s > high), here.rows.d, _root(here)
+def _support_sums(here: FormulaRows, shares: Floats, s: Floats, w: Floats, high: float) -> SupportSums:
+    members, d, root = np.flatnonzero(s > high), here.rows.d, here.formula.root
     form = here.form(w, factor=root)
     weights, scaled = np.empty(members.size), np.empty(members.size)
-    lift, square, lean, reach = _rows.weigh(s, high, form, shares, members, weights, scaled)
+    lift, square, lean, reach = passes.weigh(s, high, form, shares, members, weights, scaled)
     center = np.zeros(d) if here.rows.pending is None else here.rows.pending
     image = root * (here.rows.plain_mix(members, scaled) - reach * center)
     own, bias = _of(shares, members), here.bias_of(members)
     tilt = 0.0 if bias is None else float(bias @ own)
     if d <= FEATURES_LIMIT:
         first, second = np.zeros(d), np.zeros((d, d))
-        mass = _rows.moments(here.rows.plain, members, form, center, w, shares, first, second)
+        mass = passes.moments(here.rows.plain, members, form, center, w, shares, first, second)
         second = second[np.tril_indices(d)]
     else:
         mass = float(own.sum())
         first, second = root * here.rows.mix(members, own) - mass * w, NOWHERE
-    return Above(float(members.size), mass, lift, square, tilt, lean, image, first, second)
+    return SupportSums(float(members.size), mass, lift, square, tilt, lean, image, first, second)
 
 
-def _band(here: LowRank, shares: Floats, s: Floats, within: Ints) -> Band:
+def _boundary(here: FormulaRows, shares: Floats, s: Floats, within: Ints) -> Boundary:
     bias = here.bias_of(within)
-    rows = _root(here) * here.rows.take(within)
-    return Band(s[within], _of(shares, within), np.zeros(within.size) if bias is None else bias, rows)
+    rows = here.formula.root * here.rows.take(within)
+    return Boundary(s[within], _of(shares, within), np.zeros(within.size) if bias is None else bias, rows)
 
 
-def _weights(piece: Piece, here: LowRank, shares: Floats, x: Described) -> tuple[Ints, Floats]:
-    """Places and weights of a piece's members, before they are made to sum to 1."""
+def _weights(block: Block, here: FormulaRows, shares: Floats, x: PointSpec) -> tuple[Ints, Floats]:
+    """Places and weights of a block's members, before they are made to sum to 1."""
     name = f"x {_named(x.w)}"
-    return piece.recall(name, (piece.token, x.tau, x.floor), lambda: _weigh(piece, here, shares, x))
+    return block.recall(name, (block.token, x.tau, x.floor), lambda: _weigh(block, here, shares, x))
 
 
-def _weigh(piece: Piece, here: LowRank, shares: Floats, x: Described) -> tuple[Ints, Floats]:
-    s = _values(piece, here, x.w, remember=piece.remembers(_named(x.w)))
+def _weigh(block: Block, here: FormulaRows, shares: Floats, x: PointSpec) -> tuple[Ints, Floats]:
+    s = _values(block, here, x.w, remember=block.remembers(_named(x.w)))
     places = np.flatnonzero(s > x.tau)
     weights = (s[places] - x.tau) * _of(shares, places)
     keep = weights > x.floor
     return (places, weights) if keep.all() else (places[keep], weights[keep])
 
 
-class Gathered(NamedTuple):
-    """Members of a piece, their weights, and the weighted sums of their rows (of X, not U) and biases."""
+class Members(NamedTuple):
+    """Members of a block, their weights, and the mixture of both."""
 
     members: Ints
     weights: Floats
-    mixed: Floats
-    lean: float
+    mixture: Mixture
+
+    def __add__(self, other: Any) -> Members:
+        return Members(
+            np.concatenate([self.members, other.members]),
+            np.concatenate([self.weights, other.weights]),
+            self.mixture + other.mixture,
+        )
 
 
-def gather(piece: Piece, facts: Facts, points: list[Described]) -> list[Gathered]:
+def gather(block: Block, spec: ProblemSpec, points: list[PointSpec]) -> list[Members]:
     """Who is in x, with what weight."""
-    here = local(piece, facts.recipe)
-    shares = _shares(here, facts.shift)
+    here = local(block, spec.recipe)
+    shares = _inv_kappa(here, spec.shift)
     out = []
     for x in points:
-        places, weights = _weights(piece, here, shares, x)
+        places, weights = _weights(block, here, shares, x)
         bias = here.bias_of(places)
-        lean = 0.0 if bias is None else float(bias @ weights)
-        out.append(Gathered(piece.begin + places, weights, here.rows.mix(places, weights), lean))
+        bias_sum = 0.0 if bias is None else float(bias @ weights)
+        mixture = Mixture(here.rows.mix(places, weights), bias_sum, float(weights.sum()))
+        out.append(Members(block.begin + places, weights, mixture))
     return out
 
 
 def extremes(
-    piece: Piece, facts: Facts, points: list[tuple[Described, float, Floats, float]]
+    block: Block, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]]
 ) -> list[tuple[float, float, float, float]]:
-    """Smallest and largest payoff inside x, the largest outside, and the piece's part of f.
+    """Smallest and largest payoff inside x, the largest outside, and the block's part of f.
 
-    The payoffs are recomputed from the weights themselves: each point comes with the sum of its members'
-    weights, and their weighted sums of rows and biases.
+    The payoffs are recomputed from the weights themselves: each point comes with the mixture of its members.
     """
-    here = local(piece, facts.recipe)
-    shares = _shares(here, facts.shift)
+    here = local(block, spec.recipe)
+    shares = _inv_kappa(here, spec.shift)
     out = []
-    for x, total, mixed, lean in points:
-        places, weights = _weights(piece, here, shares, x)
-        weights = weights / total
-        form = here.form(mixed, added=facts.recipe.offset + lean)
-        r = here.rows.products(mixed, form, piece.alive)
-        r[places] -= weights * (_of(here.diagonal, places) + facts.shift)
+    for x, mixture in points:
+        places, weights = _weights(block, here, shares, x)
+        weights = weights / mixture.total
+        mixed = mixture.rows / mixture.total
+        added = spec.recipe.formula.offset + mixture.bias_sum / mixture.total
+        r = here.rows.products(mixed, here.form(mixed, added=added), block.alive)
+        r[places] -= weights * (_of(here.diagonal, places) + spec.shift)
         inside = r[places]
         r[places] = -np.inf
         out.append((
             float(inside.min(initial=np.inf)), float(inside.max(initial=-np.inf)), float(r.max()),
             float(inside @ weights),
         ))  # fmt: skip
-    piece.forget("x ", set())  # it was remembered for this
+    block.forget("x ", set())  # it was remembered for this
     return out

@@ -123,7 +123,7 @@ class _Ascent:
                 status = self.believe()
                 if status is not None:
                     return status
-            monitor.learn(steps)
+            monitor.calibrate(steps)
             size = int(self.walk.counters[loop.SIZE])
             halt = monitor.report(self.n_iter, self.f + shift, self.gap, size)
             if halt is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,7 +61,7 @@ class Monitor:
         self._chunk_began = time.perf_counter()
         return max(1, int(self._chunk))
 
-    def learn(self, steps: int) -> None:
+    def calibrate(self, steps: int) -> None:
         """Adapt the next budget to how long the last steps took."""
         taken = time.perf_counter() - self._chunk_began
         if steps and taken > 0:
@@ -90,3 +91,27 @@ class Monitor:
             if self.callback(progress):
                 return Status.STOPPED
         return Status.TIME_LIMIT if self.out_of_time() else None
+
+
+class Stopwatch:
+    """Seconds by what they were spent on, and counts, for benchmarks; ``wait`` lets a device finish first."""
+
+    def __init__(self, wanted: bool = False, wait: Callable[[], None] = lambda: None) -> None:
+        self.seconds: dict[str, float] = {}
+        self.counts: Counter[str] = Counter()
+        self.wanted = wanted
+        self._wait = wait
+        self._last = 0.0
+
+    def begin(self) -> None:
+        self.add("other")
+
+    def add(self, name: str) -> None:
+        """What has passed since the last call was spent on ``name``."""
+        if not self.wanted:
+            return
+        self._wait()
+        now = time.perf_counter()
+        if self._last:
+            self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now

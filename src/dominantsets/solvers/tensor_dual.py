@@ -16,20 +16,32 @@ time.
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from typing import NamedTuple
+import importlib.util
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import linear
 
-from dominantsets.rows.tensors import allowed, fast_products
-from dominantsets.similarity.tensor_low_rank import TensorLowRank
-from dominantsets.solvers import fused
-from dominantsets.solvers.tiles import Sums, Tiles
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import passes
+from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.rows.base import blas
+from dominantsets.rows.tensor_operations import FormulaTensors
+from dominantsets.rows.tensors import allowed, fast_products, to_numpy
+from dominantsets.rows.tiles import Sums, Tiles
+from dominantsets.solvers.dual import require_concave
+from dominantsets.solvers.monitor import Stopwatch
 
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_broken = False  # whether Triton's kernels have failed
+RAISES = 50  # trials of a multiple of I that shortens a step
+ON_HOST = 2**15  # numbers of Newton's matrices up to which the host solves the systems
 BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are there at once
 CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more the starts are split up
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are there at once
@@ -66,78 +78,74 @@ class Weighed(NamedTuple):
     members: int  # of all starts together
 
 
-class Clock:
-    """Seconds by what they were spent on, where somebody wants to know."""
-
-    def __init__(self, device: torch.device, wanted: bool = False) -> None:
-        self.seconds: dict[str, float] = {}
-        self.counts: Counter[str] = Counter()
-        self.wanted = wanted
-        self._cuda = device.type == "cuda"
-        self._last = 0.0
-
-    def begin(self) -> None:
-        self.add("other")
-
-    def add(self, name: str) -> None:
-        """What has passed since the last call was spent on ``name``."""
-        if not self.wanted:
-            return
-        if self._cuda:
-            torch.cuda.synchronize()
-        now = time.perf_counter()
-        if self._last:
-            self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
-        self._last = now
+def kernels_usable(device: torch.device) -> bool:
+    """Whether Triton's kernels can be tried here."""
+    return device.type == "cuda" and not _broken and importlib.util.find_spec("triton") is not None
 
 
-def _fusible(similarity: TensorLowRank) -> bool:
-    return FUSED and similarity.features.stored is not None and fused.usable(similarity.device)
+def with_fallback(fused: Callable[[], _T], plain: Callable[[], _T]) -> _T:
+    """The fused form, or the plain one where it cannot be compiled or run: once, then for good."""
+    global _broken
+    if _broken:
+        return plain()
+    try:
+        return fused()
+    except (torch.OutOfMemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whatever a compiler or driver may say
+        _broken = True
+        _log.warning("Triton kernels are not used: %s: %s", type(error).__name__, str(error)[:500])
+        return plain()
 
 
-def exact_products(similarity: TensorLowRank, tiles: Tiles, W: Tensor) -> tuple[Tensor, Tensor]:
-    """(x - center)·w and |x - center|² in float64, as the tiles are (the centre is 0 but for sqeuclidean)."""
+def kernels() -> Any:
+    """The module of Triton kernels."""
+    from dominantsets.solvers import triton_kernels  # imports triton
+
+    return triton_kernels
+
+
+def _fusible(local: FormulaTensors) -> bool:
+    return FUSED and local.features.stored is not None and kernels_usable(local.device)
+
+
+def exact_products(local: FormulaTensors, tiles: Tiles, W: Tensor) -> tuple[Tensor, Tensor]:
+    """(x - center)·w and |x - center|² in float64, as the tiles are (not centred where rows are not)."""
 
     def plain() -> tuple[Tensor, Tensor]:
-        out = torch.empty((2, *tiles.valid.shape), dtype=torch.float64, device=similarity.device)
-        numbers = allowed(PART_NUMBERS, similarity.device)
-        for part, _, _ in tiles.parts(max(1, numbers // (similarity.n_features * tiles.width))):
-            out[0, part], out[1, part] = similarity.products(tiles.objects[part], tiles.owner[part], W)
+        out = torch.empty((2, *tiles.valid.shape), dtype=torch.float64, device=local.device)
+        numbers = allowed(PART_NUMBERS, local.device)
+        for part, _, _ in tiles.parts(max(1, numbers // (local.d * tiles.width))):
+            out[0, part], out[1, part] = local.products(tiles.objects[part], tiles.owner[part], W)
         return out[0], out[1]
 
-    if not _fusible(similarity):
+    if not _fusible(local):
         return plain()
-    stored, center = similarity.features.stored, similarity.subtracted
-    return fused.tried(
-        lambda: fused.products(stored, tiles.objects, tiles.owner, W.contiguous(), center), plain
+    stored, center = local.features.stored, local.center
+    return with_fallback(
+        lambda: kernels().products(stored, tiles.objects, tiles.owner, W.contiguous(), center), plain
     )
 
 
-class Batch:
+class TensorDual:
     """The dual of the objects that are alive, for many w at once."""
 
     def __init__(
-        self, similarity: TensorLowRank, shift: float, alive: Tensor, n_alive: int, clock: Clock | None = None
+        self, local: FormulaTensors, shift: float, alive: Tensor, n_alive: int, clock: Stopwatch | None = None
     ) -> None:
-        self.similarity, self.shift, self.alive, self.n_alive = similarity, shift, alive, n_alive
-        least = similarity.least_own + shift
-        if least <= 0.0:
-            raise ValueError(
-                f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it "
-                "the problem is not concave along any single object."
-            )
-        self.device = similarity.device
-        self.clock = clock or Clock(self.device)
-        bias = similarity.static
-        nothing = torch.zeros(similarity.n, dtype=similarity.work, device=self.device)
-        self._bias = torch.where(
-            alive, nothing if bias is None else bias, -torch.inf
-        )  # the dead are far below
+        self.local, self.shift, self.alive, self.n_alive = local, shift, alive, n_alive
+        formula = local.formula
+        require_concave(float(formula.own(local.shortest_square)) + shift, shift)
+        self.device = local.device
+        self.clock = clock or Stopwatch()
+        nothing = torch.zeros(local.rows.n, dtype=local.work, device=self.device)
+        bias = nothing if local.static is None else local.static
+        self._bias = torch.where(alive, bias, -torch.inf)  # removed objects are far below
         self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None
-        self.fused = _fusible(similarity)
-        self.newton = similarity.n_features <= DENSE_LIMIT
-        self.reach = similarity.root * similarity.longest
-        numbers = [similarity.root, similarity.offset, shift]
+        self.fused = _fusible(local)
+        self.newton = local.d <= DENSE_LIMIT
+        self.reach = local.root * local.longest
+        numbers = [local.root, formula.offset, shift]
         self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
 
     # a sweep over all objects ---------------------------------------------------------------------------
@@ -147,31 +155,39 @@ class Batch:
 
         None where there are more than ``limit``.
         """
-        similarity = self.similarity
-        weights, constant = similarity.rough_weights(W)
-        cut = level + constant - similarity.rounding_of(W)
-        cut = (cut - cut.abs() * (2.0**-22)).to(similarity.work)
+        local = self.local
+        weights, constant = local.rough_weights(W)
+        cut = level + constant - local.rounding_of(W)
+        cut = (cut - cut.abs() * (2.0**-22)).to(local.work)
         self.clock.counts["sweeps"] += 1
-        if not self.fused or similarity.work != torch.float32:
+        if not self.fused or local.work != torch.float32:
             return self._above(weights, cut[:, None], limit)
-        center = similarity.center.float() if similarity.centred_first else None
-        stored = similarity.features.stored
-        return fused.tried(
-            lambda: fused.above(
-                stored, weights.contiguous(), cut.contiguous(), self._bias, similarity.scale, center, limit
+        center = local.center.float() if local.centred_first else None
+        stored = local.features.stored
+        counter = torch.zeros(1, dtype=torch.int64, device=self.device)
+        return with_fallback(
+            lambda: kernels().above(
+                stored,
+                weights.contiguous(),
+                cut.contiguous(),
+                self._bias,
+                local.scale,
+                center,
+                limit,
+                counter,
             ),
             lambda: self._above(weights, cut[:, None], limit),
         )
 
     def _above(self, weights: Tensor, cut: Tensor, limit: int) -> tuple[Tensor, Tensor] | None:
         """The plain form: the values of a block, a comparison, the places."""
-        similarity = self.similarity
-        s, n = len(weights), similarity.n
+        local = self.local
+        s, n = len(weights), local.rows.n
         height = max(1, min(n, allowed(BLOCK_VALUES, self.device) // s))
         objects, starts, count = [], [], 0
         with fast_products():
-            for begin, block in similarity.features.blocks(height):
-                rows = similarity.rough(begin, block)
+            for begin, block in local.features.blocks(height):
+                rows = local.rough(begin, block)
                 # as a layer of a network: one product with the bias of the rows added on the way
                 values = linear(weights, rows, self._bias[begin : begin + len(block)])
                 flat = torch.nonzero((values > cut).view(-1)).view(-1)
@@ -190,7 +206,7 @@ class Batch:
     def first_level(self, W: Tensor) -> Tensor:
         """A level that is probably a little below tau, from a sample of the objects."""
         rows, bias, inverse, each = self._drawn(len(W))
-        weights, constant = self.similarity.rough_weights(W)
+        weights, constant = self.local.rough_weights(W)
         with fast_products():
             values = linear(weights, rows, bias)
         values, order = values.sort(1, descending=True)
@@ -208,26 +224,23 @@ class Batch:
     def _drawn(self, s: int) -> tuple[Tensor, Tensor, Tensor, float]:
         """Rough rows of a sample of the living, their b and 1/kappa, and how many objects each stands for."""
         if self._sample is None:
-            similarity = self.similarity
+            local = self.local
             wanted = min(SAMPLE, max(4096, SAMPLE_VALUES // s))
             if self.n_alive <= 2 * wanted:
                 objects = torch.nonzero(self.alive).view(-1)
             else:
                 rng = np.random.RandomState(0)
-                draws = torch.from_numpy(rng.randint(similarity.n, size=2 * wanted)).to(self.device)
+                draws = torch.from_numpy(rng.randint(local.rows.n, size=2 * wanted)).to(self.device)
                 objects = draws[self.alive[draws]][:wanted]
                 if len(objects) < wanted // 4:  # most are gone
                     left = torch.nonzero(self.alive).view(-1)
                     objects = left[torch.from_numpy(rng.randint(len(left), size=wanted)).to(self.device)]
             objects = objects.sort().values
-            raw = similarity.features.take(objects)
-            exact = similarity.exact(raw)
-            work = similarity.work
-            rows = exact.u / similarity.root
-            if similarity.kind == "sqeuclidean" and not similarity.centred_first:
-                rows = rows + similarity.center
+            raw = local.features.take(objects)
+            exact = local.exact(raw)
+            work = local.work
             inverse = (1.0 / (exact.own + self.shift)).to(work)
-            self._sample = (rows.to(work), exact.bias.to(work), inverse, self.n_alive / len(objects))
+            self._sample = (local.rough_of(exact), exact.bias.to(work), inverse, self.n_alive / len(objects))
         return self._sample
 
     # x(w) -----------------------------------------------------------------------------------------------
@@ -253,7 +266,7 @@ class Batch:
             if bool((bound < guess).any()):  # somebody between the two may have been left out
                 return self.at(W, torch.minimum(bound, guess))
         image, mean, jacobian = self._moments(W, tiles, weighed)
-        f = torch.linalg.vecdot(image, image) - weighed.spent + self.similarity.offset
+        f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
         return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
     def _split(self, W: Tensor, level: Tensor | None) -> Trial:
@@ -281,19 +294,19 @@ class Batch:
 
     def _weighed(self, W: Tensor, tiles: Tiles) -> Weighed:
         """tau and the weights of candidates, exactly."""
-        similarity = self.similarity
-        products, squares = exact_products(similarity, tiles, W)
+        local = self.local
+        products, squares = exact_products(local, tiles, W)
         self.clock.add("values of candidates")
         if not self.fused or tiles.s > FEW_STARTS:
             return self._narrowed(tiles, products, squares)
-        return fused.tried(
-            lambda: Weighed(*fused.weigh(tiles, products, squares, similarity.kind, self._numbers)),
+        return with_fallback(
+            lambda: Weighed(*kernels().weigh(tiles, products, squares, local.formula, self._numbers)),
             lambda: self._narrowed(tiles, products, squares),
         )
 
     def _narrowed(self, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
         """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
-        products, bias, own = self.similarity.from_products(products, squares)
+        products, bias, own = self.local.from_products(products, squares)
         values = products if bias is None else products + bias
         inside, members = tiles.valid.double() / (own + self.shift), len(tiles.flat)
         owner = tiles.owner
@@ -323,7 +336,7 @@ class Batch:
 
     def _tiles_at_once(self, tiles: Tiles) -> int:
         numbers = allowed(PART_NUMBERS, self.device)
-        d = self.similarity.n_features
+        d = self.local.d
         return max(1, numbers // (d * max(tiles.width, d if self.newton else 1)))
 
     def _moments(
@@ -332,7 +345,7 @@ class Batch:
         """U'x, the mean row of each support, and J about it (in float64 where it has to be exact)."""
         s, d = W.shape
         sums, second = Sums(s), Sums(s)
-        kind = torch.float64 if exact else self.similarity.work
+        kind = torch.float64 if exact else self.local.work
         packed, weights, inside, mass = tiles, weighed.weights, weighed.inside, weighed.mass
         if weighed.members < PACKED * len(tiles.flat):  # leave out what has no weight
             members = inside > 0
@@ -341,7 +354,7 @@ class Batch:
         pairs = torch.stack([weights, inside], 1)
         for part, starts, add in packed.parts(self._tiles_at_once(packed)):
             chosen, owner = packed.objects[part], packed.owner[part]
-            u = self.similarity.rows(chosen.view(-1)).view(*chosen.shape, d)
+            u = self.local.at(chosen.view(-1)).view(*chosen.shape, d)
             sums.add(starts, add(torch.bmm(pairs[part], u).view(len(owner), -1)))
             if self.newton:
                 # about w, which is near the mean: what is summed is small then
@@ -362,7 +375,7 @@ class Batch:
 
     def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
-        inverse = tiles.spread(1.0 / (self.similarity.chosen_own(tiles.flat) + self.shift))
+        inverse = tiles.spread(1.0 / (self.local.own_at(tiles.flat) + self.shift))
         mass = tiles.total(inverse)
         weighed = Weighed(mass, mass, mass, mass, weights, inverse, len(tiles.flat))
         _, _, jacobian = self._moments(W, tiles, weighed, exact=True)
@@ -373,3 +386,95 @@ class Batch:
         eye = torch.eye(d, dtype=torch.float64, device=self.device)
         failed: Tensor = torch.linalg.cholesky_ex((1.0 - slack)[:, None, None] * eye - jacobian).info
         return failed == 0
+
+    # Newton's steps ---------------------------------------------------------------------------------------
+
+    def steps(self, J: Tensor, g: Floats, radius: Floats) -> Floats:
+        """Solve (I - J) step = g within a ball, for every start: as ``passes.newton`` does for one.
+
+        Where the solution is longer than the radius a multiple of I is added until it is not; where I - J is
+        indefinite its eigenvalues are taken by their size. Small systems are solved on the host, and those
+        that need eigenvalues: devices are slow at a few small eigenproblems.
+        """
+        if J.numel() <= ON_HOST:
+            return _on_host(passes.newton, to_numpy(J), g, radius)
+        sent = torch.from_numpy(np.column_stack([g, radius])).to(J.device)
+        table = to_numpy(_definite_steps(J, sent[:, :-1], sent[:, -1]))
+        step: Floats = table[:, :-1]
+        definite = table[:, -1] > 0
+        bent = np.flatnonzero(~definite | ~np.isfinite(step).all(axis=1))
+        if bent.size:
+            chosen = to_numpy(self.chosen(J, bent))
+            step[bent] = _on_host(passes.bent, chosen, g[bent], radius[bent])
+        return step
+
+    def chosen(self, J: Tensor, which: Ints) -> Tensor:
+        """The matrices of some starts."""
+        return J[torch.from_numpy(which).to(J.device)]
+
+    def put_back(self, J: Tensor, before: Tensor, which: Ints) -> None:
+        """Those of some starts as they were before."""
+        places = torch.from_numpy(which).to(J.device)
+        J[places] = before[places]
+
+    def told(self, trial: Trial) -> tuple[Floats, Floats, Floats, Floats]:
+        """tau, f, U'x and the mean row of every start, on the host: one copy."""
+        d = trial.image.shape[1]
+        table = to_numpy(torch.cat([trial.tau[:, None], trial.f[:, None], trial.image, trial.mean], 1))
+        return table[:, 0], table[:, 1], table[:, 2 : 2 + d], table[:, 2 + d :]
+
+    def at_host(self, W: Floats, level: Floats | None) -> Trial:
+        """x(w) for rows w on the host."""
+        if level is None:
+            return self.at(torch.from_numpy(W).to(self.device))
+        sent = torch.from_numpy(np.column_stack([W, level])).to(self.device)
+        return self.at(sent[:, :-1].contiguous(), sent[:, -1])
+
+    def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor]:
+        """Members of some starts of a trial, how many each has, and their weights."""
+        members = trial.weights > 0
+        if not which.all():
+            members &= torch.from_numpy(which).to(self.device)[trial.tiles.owner][:, None]
+        objects, counts = trial.tiles.chosen(members)
+        return objects, counts[which], trial.weights[members]
+
+
+def _definite_steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
+    """The steps where I - J has a Cholesky factor, with a last column that says whether it has."""
+    eye = torch.eye(J.shape[1], dtype=J.dtype, device=J.device)
+    factor, info = torch.linalg.cholesky_ex(eye - J)
+    definite = info == 0
+    step = torch.cholesky_solve(g[..., None], factor)[..., 0]
+    length = step.norm(dim=1)
+    rows = torch.nonzero(definite & ~(length <= 1.01 * radius)).view(-1)  # also what is not finite
+    raised = torch.zeros_like(radius)
+    for _ in range(RAISES):
+        if not len(rows):
+            break
+        short = length[rows]
+        turned = torch.linalg.solve_triangular(factor[rows], step[rows][..., None], upper=False)
+        raised[rows] += short**2 / turned.square().sum((1, 2)) * (short / radius[rows] - 1.0)
+        factor[rows] = torch.linalg.cholesky_ex((1.0 + raised[rows])[:, None, None] * eye - J[rows]).L
+        step[rows] = torch.cholesky_solve(g[rows][..., None], factor[rows])[..., 0]
+        length[rows] = step[rows].norm(dim=1)
+        rows = rows[~(length[rows] <= 1.01 * radius[rows])]
+    shrink = torch.where(length > radius, radius / length.clamp_min(1e-300), 1.0)
+    return torch.cat([step * shrink[:, None], definite.double()[:, None]], 1)
+
+
+def _on_host(solve: Any, J: Floats, g: Floats, radius: Floats) -> Floats:
+    """Compiled steps, one start after another on a thread, with one BLAS thread each."""
+    out = np.empty_like(g)
+
+    def work(part: slice) -> None:
+        for k in range(part.start, part.stop):
+            found = solve(J[k], g[k], float(radius[k]))
+            out[k] = found[0] if isinstance(found, tuple) else found
+
+    parts = thread_slices(len(g), 1)
+    if len(parts) == 1:
+        work(parts[0])
+        return out
+    with blas().limit(limits=1, user_api="blas"):
+        parallel_map(work, parts)
+    return out

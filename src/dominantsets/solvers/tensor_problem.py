@@ -1,62 +1,48 @@
-"""Problems whose features are on a device: who is alive, payoffs in float64, and solving from many starts."""
+"""Problems whose features are on a device: what is alive, payoffs in float64, many starts at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.rows.tensors import allowed, fetched, host, roomy
-from dominantsets.similarity.tensor_kernel import TensorKernel
-from dominantsets.similarity.tensor_low_rank import TensorLowRank
-from dominantsets.solvers.certificate import Recomputed, certify, undecided
-from dominantsets.solvers.monitor import Monitor
-from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
-from dominantsets.solvers.result import DominantSet, Status
-from dominantsets.solvers.tensor_dual import CANDIDATES, Batch, Clock, exact_products
-from dominantsets.solvers.tensor_newton import Reached, climb_together
-from dominantsets.solvers.tensor_working_set import climb_kernel, outsiders
-from dominantsets.solvers.tiles import Tiles
+from dominantsets.rows import tensor_operations
+from dominantsets.rows.tensor_operations import FormulaTensors, KernelTensors
+from dominantsets.rows.tensors import allowed, explain_oom, to_numpy, to_numpy_pinned
+from dominantsets.rows.tiles import Tiles
+from dominantsets.solvers.api import HostProblem
+from dominantsets.solvers.certificate import certify, undecided
+from dominantsets.solvers.monitor import Monitor, Stopwatch
+from dominantsets.solvers.options import SolverOptions
+from dominantsets.solvers.problem import Outcome, Point, Recomputed
+from dominantsets.solvers.result import HALTING, DominantSet
+from dominantsets.solvers.starts import starting_point
+from dominantsets.solvers.tensor_dual import CANDIDATES, TensorDual, exact_products
+from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
+from dominantsets.solvers.tensor_working_set import WorkingSets
 
 PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are there at once
-HALTING = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
 
-class Known(NamedTuple):
-    """f, the smallest and largest payoff inside a support, the largest outside: what a certificate asks."""
-
-    f: float
-    low: float
-    high: float
-    outside: float
-    ball: tuple[Floats, float] | None = None
-
-    def extremes(self, members: Ints) -> tuple[float, float, float]:
-        """The smallest and the largest payoff of the members, and the largest of the others."""
-        return self.low, self.high, self.outside
-
-
-class DeviceProblem(Problem):
+class _OnDevice(HostProblem):
     """As :class:`Problem`, with masks and degrees on the device of the features."""
 
-    def __init__(
-        self, similarity: TensorLowRank | TensorKernel, shift: float, degrees: Floats | None = None
-    ) -> None:
-        self.similarity: Any = similarity
-        self.shift = shift
-        self.n = similarity.n
-        self.device = similarity.device
-        self.clock = Clock(similarity.device)
-        self.alive: Any = torch.ones(self.n, dtype=torch.bool, device=self.device)
-        self.n_alive = self.n
-        self._degrees: Any = None if degrees is None else torch.from_numpy(degrees).to(self.device)
+    def __init__(self, similarity: Any, shift: float, degrees: Floats | None = None) -> None:
+        self.rows, self.device = similarity.rows, similarity.rows.device
+        sent = None if degrees is None else self.rows.send(degrees)
+        super().__init__(similarity, shift, sent)
+        on_card = self.device.type == "cuda"
+        self.clock = Stopwatch(wait=torch.cuda.synchronize) if on_card else Stopwatch()
+
+    def _everybody(self) -> Any:
+        return torch.ones(self.n, dtype=torch.bool, device=self.device)
 
     @property
     def degrees(self) -> Any:
@@ -70,201 +56,294 @@ class DeviceProblem(Problem):
         return int(torch.nonzero(degrees == degrees.max())[0, 0])  # ties to the lowest number
 
     def remove(self, members: Ints) -> None:
-        gone = torch.from_numpy(np.asarray(members, dtype=np.int64)).to(self.device)
+        gone = self.rows.send(members)
         self.alive[gone] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
-            ones = torch.ones(len(gone), dtype=torch.float64, device=self.device)
-            self._degrees -= self.similarity.summed(gone, ones)  # the diagonal concerns the removed alone
+            # what the formula has on the diagonal concerns the removed objects alone
+            self._degrees -= self._summed(
+                gone, torch.ones(len(gone), dtype=torch.float64, device=self.device)
+            )
             self._degrees[gone] = -torch.inf
 
     def recompute_degrees(self) -> None:
-        degrees = self.similarity.degrees_of(None if self.n_alive == self.n else self.alive)
+        degrees = self._degrees_of(None if self.n_alive == self.n else self.alive)
         self._degrees = degrees.masked_fill_(~self.alive, -torch.inf)
 
-    def in_component_of(self, x: Point) -> DeviceProblem:
-        return self
-
-    def thread_copy(self) -> DeviceProblem:
+    def in_component_of(self, x: Point) -> _OnDevice:
         return self
 
     def living(self) -> Ints:
-        """The objects that are alive, in increasing order."""
-        return np.asarray(host(torch.nonzero(self.alive).view(-1)))
+        return np.asarray(to_numpy(torch.nonzero(self.alive).view(-1)))
 
-    def ranked(self, ranks: Ints) -> Ints:
-        """The objects with these ranks among the living."""
+    def numbered(self, ranks: Ints) -> Ints:
         if self.n_alive == self.n:
             return ranks
-        places = self.alive.cumsum(0)
-        wanted = torch.from_numpy(ranks + 1).to(self.device)
-        return np.asarray(host(torch.searchsorted(places, wanted)))
+        return np.asarray(to_numpy(torch.searchsorted(self.alive.cumsum(0), self.rows.send(ranks + 1))))
 
-    def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
-        return np.asarray(host(self.alive[torch.from_numpy(objects).to(self.device)]))
+    def is_alive(self, objects: Ints) -> Flags:
+        return np.asarray(to_numpy(self.alive[self.rows.send(objects)]))
 
     def joiners(self, x: Point, level: float) -> Ints:
         if self.n_alive == self.n:
             return np.empty(0, dtype=np.int64)
-        objects, weights = (torch.from_numpy(part).to(self.device) for part in x)
-        found = None
-        if not isinstance(self.similarity, TensorKernel):
-            mixed, lean = self.similarity.mixture(objects, weights)
-            found = self._above(mixed, lean, level)
-        if found is None:
-            payoffs = self.similarity.gradient_of(objects, weights)
-            found = torch.nonzero((payoffs > level) & ~self.alive).view(-1)
-        return np.asarray(host(found))
+        found = self._removed_above(self.rows.send(x.support), self.rows.send(x.weights), level)
+        return np.asarray(to_numpy(found))
 
-    def _above(self, mixed: Tensor, lean: float, level: float) -> Tensor | None:
-        """The same by a rough sweep, and exactly for those that it finds; None where they are too many."""
-        similarity, w = self.similarity, mixed[None, :]
-        removed = Batch(similarity, self.shift, ~self.alive, self.n - self.n_alive)
-        least = torch.tensor([level - lean - similarity.offset], dtype=torch.float64).to(self.device)
+    def recomputed(self, x: Point) -> Recomputed:
+        tiles = Tiles(self.rows.send(x.support), np.array([len(x.support)]))
+        return self._recomputed(tiles, tiles.spread(self.rows.send(x.weights)))[0]
+
+    # what low-rank features and kernels do in their own ways ------------------------------------------------
+
+    @abstractmethod
+    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
+        """Sums of weights times similarity of all objects, with something on the diagonal."""
+
+    @abstractmethod
+    def _degrees_of(self, alive: Tensor | None) -> Tensor:
+        """Sums of similarity to the objects that are alive."""
+
+    @abstractmethod
+    def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
+        """Removed objects with a payoff above a level."""
+
+    @abstractmethod
+    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
+        """Payoffs of members, as the tiles are, and what ``_values`` takes up."""
+
+    @abstractmethod
+    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Payoffs of all objects as if none had a weight: blocks of starts × rows, and what to add."""
+
+    @abstractmethod
+    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
+        """The ball of each point, where there is one."""
+
+    @abstractmethod
+    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
+        """From some starts at once."""
+
+    @abstractmethod
+    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
+        """Whether the Hessian is negative definite on the face, for some of the ends, where that is known."""
+
+    @abstractmethod
+    def _group_size(self, count: int) -> int:
+        """How many of so many starts fit the device at once."""
+
+    # solving -----------------------------------------------------------------------------------------------
+
+    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
+        start = options.start if start is None else start
+        return self.solve_from(starting_point(self, start), options, monitor)
+
+    def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
+        return self.solve_starts([x], options, monitor)[0]
+
+    def solve_many(
+        self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
+    ) -> tuple[list[DominantSet], bool]:
+        """From many objects, in passes that all of them share."""
+        half = options.start == "barycenter"
+        try:
+            points = [self.point_at(int(i), half) for i in objects]
+            return self.solve_starts(points, options, monitor), False
+        except KeyboardInterrupt:  # before the first pass was whole
+            return [], True
+
+    def solve_starts(
+        self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor
+    ) -> list[DominantSet]:
+        """Solve from every start, all of them together; in the order of the starts."""
+        if options.trace:
+            raise ValueError("trace=True is not there on a device, where many starts share their steps.")
+        found: dict[int, DominantSet] = {}
+        size = self._group_size(len(starts))
+        with explain_oom(f"{len(starts)} starts over {self.n:,} objects"):
+            for begin in range(0, len(starts), size):
+                ends = self._ascend(starts[begin : begin + size], options, monitor)
+                clusters = self._certified(ends, options)
+                found |= {begin + int(k): one for k, one in zip(ends.starts, clusters, strict=True)}
+                if any(status in HALTING for status in ends.statuses):
+                    break
+        return [found[k] for k in sorted(found)]
+
+    def _recomputed(self, tiles: Tiles, weights: Tensor) -> list[Recomputed]:
+        """What certificates say of many points, in float64: of the members, and of all objects in blocks."""
+        inside, known = self._inside(tiles, weights)
+        f = tiles.total(weights * inside)
+        nothing = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
+        most = torch.where(tiles.valid, inside, -torch.inf).amax(1)
+        least = torch.where(tiles.valid, inside, torch.inf).amin(1)
+        most = nothing.scatter_reduce(0, tiles.owner, most, "amax")
+        least = (-nothing).scatter_reduce(0, tiles.owner, least, "amin")
+        outside = nothing
+        for _, values, constant in tiles.outsiders(self._values(tiles, weights, known), self.n):
+            outside = torch.maximum(outside, values.amax(1) + constant)
+        rows = torch.stack([f, least, most, outside], 1).tolist()
+        return [Recomputed(*row, ball) for row, ball in zip(rows, self._balls(known, f), strict=True)]
+
+    def _certified(self, ends: AscentResult, options: SolverOptions) -> list[DominantSet]:
+        """The clusters with their certificates; one sweep over all objects for all of them."""
+        self.clock.begin()
+        tiles = Tiles(ends.objects, ends.counts)
+        known = self._recomputed(tiles, tiles.spread(ends.weights))
+        self.clock.add("certificate")
+        asked = [k for k, one in enumerate(known) if undecided(*one[:4], self.shift)]
+        faces = self._definite(ends, asked) if asked else {}
+        self.clock.add("second order")
+        members, shares = to_numpy_pinned(ends.objects), to_numpy_pinned(ends.weights)
+        edges = np.concatenate([[0], np.cumsum(ends.counts)])
+
+        def work(part: slice) -> list[DominantSet]:
+            out = []
+            for k in range(part.start, part.stop):
+                mine = slice(int(edges[k]), int(edges[k + 1]))
+                x = Point(members[mine].copy(), shares[mine])
+                outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, faces.get(k))
+                out.append(certify(self, outcome, options, known[k]))
+            return out
+
+        parts = parallel_map(work, thread_slices(tiles.s, 1))
+        self.clock.add("results to the host")
+        return [cluster for part in parts for cluster in part]
+
+
+class TensorProblem(_OnDevice):
+    """Low-rank features on a device, solved by the dual."""
+
+    @property
+    def local(self) -> FormulaTensors:
+        """The rows as the formula sees them."""
+        return tensor_operations.local(self.rows, self.similarity.recipe)
+
+    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
+        return self.local.summed(objects, weights)
+
+    def _degrees_of(self, alive: Tensor | None) -> Tensor:
+        return self.local.degrees_of(alive)
+
+    def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
+        """By a rough sweep, and exactly for those that it finds; all exactly where they are too many."""
+        local = self.local
+        mixed, bias_sum = local.mixture(objects, weights)
+        w, offset = mixed[None, :], local.formula.offset
+        removed = TensorDual(local, self.shift, ~self.alive, self.n - self.n_alive)
+        least = torch.tensor([level - bias_sum - offset], dtype=torch.float64).to(self.device)
         found = removed.above(w, least, allowed(CANDIDATES, self.device))
-        if found is None or not len(found[0]):
-            return None if found is None else found[0]
+        if found is None:
+            payoffs = local.swept(mixed, float(weights.sum()), bias_sum)
+            payoffs[objects] -= local.own_at(objects) * weights
+            return torch.nonzero((payoffs > level) & ~self.alive).view(-1)
+        if not len(found[0]):
+            return found[0]
         tiles = Tiles(found[0], np.array([len(found[0])]))
-        values, bias, _ = similarity.from_products(*exact_products(similarity, tiles, w))
+        values, bias, _ = local.from_products(*exact_products(local, tiles, w))
         values = values if bias is None else values + bias
         return tiles.objects[tiles.valid & (values > least)]
 
-    def payoffs(self, x: Point) -> Payoffs:
-        objects = torch.from_numpy(np.asarray(x.support, dtype=np.int64)).to(self.device)
-        tiles = Tiles(objects, np.array([len(objects)]))
-        weights = tiles.spread(torch.from_numpy(x.weights).to(self.device))
-        return known_payoffs(self, tiles, weights)[0]  # type: ignore[return-value]
+    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
+        local = self.local
+        mixtures = local.mixtures(tiles, weights)
+        products = exact_products(local, tiles, mixtures[0])
+        return local.inside(tiles, weights, self.shift, mixtures[1], products), mixtures
+
+    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
+        height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
+        return self.local.all_values(known, self.alive, height)
+
+    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
+        formula, center = self.similarity.formula, self.similarity.recipe.center
+        if not formula.has_bias or center is None:
+            return [None] * len(f)
+        means, biases = to_numpy(known[0]) / formula.root, to_numpy(known[1])
+        radii = [formula.ball(*one) for one in zip(means, biases.tolist(), f.tolist(), strict=True)]
+        return [(mean + center, radius) for mean, radius in zip(means, radii, strict=True)]
+
+    def _group_size(self, count: int) -> int:
+        d = self.rows.d
+        return max(1, allowed(GROUP_BYTES, self.device) // (64 * d * d)) if d <= 2_000 else count
+
+    def _dual(self) -> TensorDual:
+        return TensorDual(self.local, self.shift, self.alive, self.n_alive, self.clock)
+
+    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
+        if all(len(start.support) == 1 for start in starts):
+            objects = np.array([int(start.support[0]) for start in starts])
+            images = self.local.at(self.rows.send(objects))
+        else:
+            images = torch.stack([self.local.mixture(*map(self.rows.send, start))[0] for start in starts])
+        ends = ascend_together(self._dual(), to_numpy(images), options, monitor)
+        return ends[0] if len(ends) == 1 else _joined(ends)
+
+    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
+        dual = self._dual()
+        if not dual.newton:
+            return {}
+        objects, weights, W = ends.objects, ends.weights, self.rows.send(ends.W[asked])
+        if len(asked) < len(ends.counts):
+            here = torch.zeros(len(ends.counts), dtype=torch.bool)
+            here[asked] = True
+            which = torch.repeat_interleave(here, torch.from_numpy(ends.counts)).to(self.device)
+            objects, weights = objects[which], weights[which]
+        tiles = Tiles(objects, ends.counts[asked])
+        return dict(zip(asked, dual.definite(W, tiles, tiles.spread(weights)).tolist(), strict=True))
 
 
-def known_payoffs(problem: DeviceProblem, tiles: Tiles, weights: Tensor) -> list[Known]:
-    """Payoffs of many points in float64: of the members, and of all objects in blocks."""
-    similarity, shift, s = problem.similarity, problem.shift, tiles.s
-    if isinstance(similarity, TensorKernel):
-        mixtures = None
-        inside = similarity.inside(tiles, weights, shift)
-    else:
-        mixtures = similarity.mixtures(tiles, weights)
-        products = exact_products(similarity, tiles, mixtures[0])
-        inside = similarity.inside(tiles, weights, shift, mixtures[1], products)
-    f = tiles.total(weights * inside)
-    nothing = torch.full((s,), -torch.inf, dtype=torch.float64, device=problem.device)
-    most = nothing.scatter_reduce(
-        0, tiles.owner, torch.where(tiles.valid, inside, -torch.inf).amax(1), "amax"
+class TensorKernelProblem(_OnDevice):
+    """A kernel of features on a device, solved by working sets."""
+
+    @property
+    def local(self) -> KernelTensors:
+        """The rows as the kernel sees them."""
+        return tensor_operations.kernel(self.rows, self.similarity.recipe)
+
+    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
+        return self.local.summed(self.local.at(objects), weights)[0]
+
+    def _degrees_of(self, alive: Tensor | None) -> Tensor:
+        """Estimated from a sample where many are alive, as the similarity does."""
+        chosen, factor = self.similarity.sampled_degrees(self.n_alive)
+        living = self.living() if alive is not None else np.arange(self.n)
+        objects = self.rows.send(living[chosen])
+        out = self._summed(objects, torch.ones(len(objects), dtype=torch.float64, device=self.device))
+        out[objects] -= 1.0
+        return out * factor
+
+    def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
+        payoffs = self._summed(objects, weights)
+        payoffs[objects] -= weights
+        return torch.nonzero((payoffs > level) & ~self.alive).view(-1)
+
+    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
+        return self.local.inside(tiles, weights, self.shift), None
+
+    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
+        return self.local.all_values(tiles, weights, self.alive)
+
+    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
+        return [None] * len(f)
+
+    def _group_size(self, count: int) -> int:
+        return WorkingSets.group_size(self.device)
+
+    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
+        return WorkingSets(self.local, self.shift, self.alive, starts, options.tol).run(options, monitor)
+
+    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
+        return {}
+
+
+def _joined(ends: list[AscentResult]) -> AscentResult:
+    """Ascents that ended one after another, as one list."""
+    starts, W, objects, counts, weights, passes, statuses = zip(*ends, strict=True)
+    return AscentResult(
+        np.concatenate(starts),
+        np.concatenate(W),
+        torch.cat(objects),
+        np.concatenate(counts),
+        torch.cat(weights),
+        np.concatenate(passes),
+        [status for part in statuses for status in part],
     )
-    least = (-nothing).scatter_reduce(
-        0, tiles.owner, torch.where(tiles.valid, inside, torch.inf).amin(1), "amin"
-    )
-    outside = nothing
-    height = max(1, allowed(PAYOFF_VALUES, problem.device) // max(s, similarity.n_features))
-    for _, values, constant in outsiders(similarity, tiles, weights, problem.alive, height, mixtures):
-        outside = torch.maximum(outside, values.amax(1) + constant)
-    balls = None if mixtures is None else similarity.balls(mixtures, f)
-    rows = torch.stack([f, least, most, outside], 1).tolist()
-    return [
-        Known(f_k, low, high, out, None if balls is None else balls[k])
-        for k, (f_k, low, high, out) in enumerate(rows)
-    ]
-
-
-def solve_starts(
-    problem: DeviceProblem,
-    starts: Sequence[Point],
-    *,
-    algorithm: str,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-    trace: bool = False,
-) -> list[DominantSet]:
-    """Solve from every start, all of them together; in the order of the starts."""
-    if trace:
-        raise ValueError("trace=True is not there on a device, where many starts share their steps.")
-    similarity = problem.similarity
-    found: dict[int, DominantSet] = {}
-    d = similarity.n_features
-    size = max(1, allowed(GROUP_BYTES, problem.device) // (64 * d * d)) if d <= 2_000 else len(starts)
-    with roomy(f"{len(starts)} starts over {similarity.n:,} objects"):
-        for begin in range(0, len(starts), size):
-            group = starts[begin : begin + size]
-            if isinstance(similarity, TensorKernel):
-                batch = None
-                reached = climb_kernel(
-                    similarity, problem.shift, problem.alive, group, tol=tol, max_iter=max_iter,
-                    monitor=monitor,
-                )  # fmt: skip
-            else:
-                batch = Batch(similarity, problem.shift, problem.alive, problem.n_alive, problem.clock)
-                W = _images(problem, group)
-                reached = climb_together(batch, W, tol=tol, max_iter=max_iter, monitor=monitor)
-            clusters = _certified(problem, batch, reached, tol, algorithm)
-            found |= {begin + k: cluster for k, cluster in zip(reached.starts, clusters, strict=True)}
-            if any(status in HALTING for status in reached.statuses):
-                break
-    return [found[k] for k in sorted(found)]
-
-
-def _images(problem: DeviceProblem, starts: Sequence[Point]) -> Tensor:
-    """U'x of every start."""
-    similarity, device = problem.similarity, problem.device
-    if all(len(start.support) == 1 for start in starts):
-        objects = np.array([int(start.support[0]) for start in starts])
-        u: Tensor = similarity.chosen(torch.from_numpy(objects).to(device)).u
-        return u
-    images = [
-        similarity.mixture(
-            torch.from_numpy(np.asarray(start.support, dtype=np.int64)).to(device),
-            torch.from_numpy(np.asarray(start.weights, dtype=np.float64)).to(device),
-        )[0]
-        for start in starts
-    ]
-    return torch.stack(images)
-
-
-def _certified(
-    problem: DeviceProblem, batch: Batch | None, ends: Reached, tol: float, algorithm: str
-) -> list[DominantSet]:
-    """The clusters with their certificates; one sweep over all objects for all of them."""
-    problem.clock.begin()
-    tiles = Tiles(ends.objects, ends.counts)
-    weights = tiles.spread(ends.weights)
-    known = known_payoffs(problem, tiles, weights)
-    problem.clock.add("certificate")
-    faces = _faces(problem, batch, ends, known)
-    problem.clock.add("second order")
-    members, shares = fetched(ends.objects), fetched(ends.weights)
-    edges = np.concatenate([[0], np.cumsum(ends.counts)])
-
-    def work(part: slice) -> list[DominantSet]:
-        out = []
-        for k in range(part.start, part.stop):
-            mine = slice(int(edges[k]), int(edges[k + 1]))
-            outcome = Outcome(
-                Point(members[mine].copy(), shares[mine]), ends.passes[k], ends.statuses[k], None, faces[k]
-            )
-            there = Recomputed(*known[k])
-            out.append(certify(problem, outcome, tol=tol, algorithm=algorithm, recomputed=there))
-        return out
-
-    clusters = [cluster for part in parallel_map(work, thread_slices(tiles.s, 1)) for cluster in part]
-    problem.clock.add("results to the host")
-    return clusters
-
-
-def _faces(
-    problem: DeviceProblem, batch: Batch | None, ends: Reached, known: list[Known]
-) -> list[bool | None]:
-    """Whether the Hessian is negative definite on the face, where that would prove a strict maximum."""
-    faces: list[bool | None] = [None] * len(known)
-    asked = [k for k, one in enumerate(known) if undecided(*one[:4], problem.shift)]
-    if batch is None or not batch.newton or not asked:
-        return faces
-    objects, weights, rows = ends.objects, ends.weights, ends.W
-    if len(asked) < len(known):
-        here = torch.zeros(len(known), dtype=torch.bool)
-        here[asked] = True
-        which = torch.repeat_interleave(here, torch.from_numpy(ends.counts)).to(problem.device)
-        objects, weights, rows = objects[which], weights[which], rows[here.to(problem.device)]
-    tiles = Tiles(objects, ends.counts[asked])
-    for k, face in zip(asked, batch.definite(rows, tiles, tiles.spread(weights)).tolist(), strict=True):
-        faces[k] = face
-    return faces

@@ -10,20 +10,20 @@ finds who gains by joining. That is for clusters of up to 2,000 members: the blo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dominantsets.rows.tensor_operations import KernelTensors
 from dominantsets.rows.tensors import allowed
-from dominantsets.similarity.tensor_kernel import TensorKernel
+from dominantsets.rows.tiles import Tiles
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Point
 from dominantsets.solvers.result import Status
-from dominantsets.solvers.tensor_newton import Reached
-from dominantsets.solvers.tiles import Tiles
+from dominantsets.solvers.tensor_newton import AscentResult
 
 LARGEST_SUPPORT = 2_000  # members of a cluster that a block may have
 GROUP_NUMBERS = {"cuda": 2**29, "cpu": 2**26}  # numbers of the blocks of all starts together
@@ -33,51 +33,16 @@ STARTING = 256  # objects that a start looks at first
 STALE = 3  # sweeps in a row after which nothing has risen
 
 
-def climb_kernel(
-    similarity: TensorKernel,
-    shift: float,
-    alive: Tensor,
-    starts: Sequence[Point],
-    *,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-) -> Reached:
-    """From every start; those that are done leave with what they have reached."""
-    if shift <= -1.0:
-        raise ValueError(f"a kernel on a device needs a shift above -1, got {shift:.6g}.")
-    group = max(1, allowed(GROUP_NUMBERS, similarity.device) // (2 * LARGEST_SUPPORT) ** 2)
-    out: list[Reached] = []
-    for begin in range(0, len(starts), group):
-        work = _Climbs(similarity, shift, alive, starts[begin : begin + group], tol)
-        ends = work.run(max_iter, monitor)
-        out.append(ends._replace(starts=[begin + k for k in ends.starts]))
-        if any(status not in (Status.CONVERGED, Status.STALLED) for status in ends.statuses):
-            break
-    return Reached.joined(out)
+class WorkingSets:
+    """Ascents from some starts, each on its own working set; those that are done leave."""
 
-
-def outsiders(
-    similarity: Any, tiles: Tiles, weights: Tensor, alive: Tensor, height: int, mixtures: Any
-) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Payoffs of all objects that are alive and not members, the others at -inf: blocks of starts × rows."""
-    members, order = torch.sort(tiles.flat)
-    whose = tiles.whose()[order]
-    at = 0
-    for begin, values, constant in similarity.all_values(tiles, weights, alive, height, mixtures):
-        last = begin + values.shape[1] >= similarity.n
-        end = len(members) if last else int(torch.searchsorted(members, begin + values.shape[1]))
-        values[whose[at:end], members[at:end] - begin] = -torch.inf
-        at = end
-        yield begin, values, constant
-
-
-class _Climbs:
     def __init__(
-        self, similarity: TensorKernel, shift: float, alive: Tensor, starts: Sequence[Point], tol: float
+        self, local: KernelTensors, shift: float, alive: Tensor, starts: Sequence[Point], tol: float
     ) -> None:
-        self.similarity, self.shift, self.alive, self.tol = similarity, shift, alive, tol
-        self.device = similarity.device
+        if shift <= -1.0:
+            raise ValueError(f"a kernel on a device needs a shift above -1, got {shift:.6g}.")
+        self.local, self.shift, self.alive, self.tol = local, shift, alive, tol
+        self.device = local.rows.device
         self.kappa = 1.0 + shift
         self.objects: list[Tensor] = []
         self.x: list[Tensor] = []
@@ -90,7 +55,13 @@ class _Climbs:
             self.objects.append(torch.from_numpy(np.asarray(start.support, dtype=np.int64)).to(self.device))
             self.x.append(torch.from_numpy(np.asarray(start.weights, dtype=np.float64)).to(self.device))
 
-    def run(self, max_iter: int, monitor: Monitor) -> Reached:
+    @staticmethod
+    def group_size(device: torch.device) -> int:
+        """Starts whose blocks fit the device at once."""
+        return max(1, allowed(GROUP_NUMBERS, device) // (2 * LARGEST_SUPPORT) ** 2)
+
+    def run(self, options: SolverOptions, monitor: Monitor) -> AscentResult:
+        """Sweeps over all objects and climbs on blocks, in turns."""
         s = len(self.objects)
         passes, stale = [0] * s, [0] * s
         status: list[Status | None] = [None] * s
@@ -112,7 +83,7 @@ class _Climbs:
                         status[k] = Status.CONVERGED
                     elif stale[k] >= STALE:
                         status[k] = Status.STALLED
-                    elif passes[k] >= min(max_iter, ROUNDS):
+                    elif passes[k] >= min(options.max_iter, ROUNDS):
                         status[k] = Status.MAX_ITER
                 left = [(k, newcomers[place]) for place, k in enumerate(going) if status[k] is None]
                 if left:
@@ -134,13 +105,15 @@ class _Climbs:
     ) -> tuple[list[float], list[float], list[float], list[Tensor]]:
         """Over all objects: f, gap and its unit of each start, and the objects that gain most by joining."""
         tiles, weights = self._tiles(going)
-        r = self.similarity.inside(tiles, weights, self.shift)
+        r = self.local.inside(tiles, weights, self.shift)
         f = tiles.total(torch.where(tiles.valid, weights * r, 0.0))
         most = torch.full_like(f, -torch.inf).scatter_reduce(
             0, tiles.owner, torch.where(tiles.valid, r, -torch.inf).amax(1), "amax"
         )
         held, held_at = None, None
-        for begin, values, _ in outsiders(self.similarity, tiles, weights, self.alive, 0, None):
+        for begin, values, _ in tiles.outsiders(
+            self.local.all_values(tiles, weights, self.alive), self.local.rows.n
+        ):
             top, at = values.topk(min(wanted, values.shape[1]), dim=1)
             at = at + begin
             if held is not None and held_at is not None:
@@ -165,8 +138,8 @@ class _Climbs:
         x = torch.zeros((s, m), dtype=torch.float64, device=self.device)
         valid = torch.zeros((s, m), dtype=torch.bool, device=self.device)
         for place, ((k, _), objects) in enumerate(zip(left, lists, strict=True)):
-            rows = self.similarity.rows(objects)
-            K[place, : len(objects), : len(objects)] = self.similarity.between(rows, rows)
+            rows = self.local.at(objects)
+            K[place, : len(objects), : len(objects)] = self.local.between(rows, rows)
             x[place, : len(self.x[k])] = self.x[k]
             valid[place, : len(objects)] = True
         x = self._climb(K, x, valid)
@@ -175,7 +148,7 @@ class _Climbs:
             objects, order = torch.sort(lists[place][inside[: len(lists[place])]])
             if len(objects) > LARGEST_SUPPORT:
                 raise ValueError(
-                    f"a cluster under {self.similarity.kind} has more than {LARGEST_SUPPORT:,} members "
+                    f"a cluster under {self.local.formula.name} has more than {LARGEST_SUPPORT:,} members "
                     "here, which is too many for a device; lower the shift, raise gamma, or fit a NumPy "
                     "array without device=."
                 )
@@ -230,8 +203,10 @@ class _Climbs:
         better = usable & (self._value(K, y) > self._value(K, x))
         return torch.where(better[:, None], y, x), better
 
-    def _ends(self, statuses: list[Status], passes: list[int]) -> Reached:
-        which = list(range(len(self.objects)))
+    def _ends(self, statuses: list[Status], passes: list[int]) -> AscentResult:
+        which = np.arange(len(self.objects))
         counts = np.array([len(objects) for objects in self.objects])
-        nothing = torch.empty((len(which), 0), dtype=torch.float64, device=self.device)
-        return Reached(which, nothing, torch.cat(self.objects), counts, torch.cat(self.x), passes, statuses)
+        objects, weights = torch.cat(self.objects), torch.cat(self.x)
+        return AscentResult(
+            which, np.empty((which.size, 0)), objects, counts, weights, np.array(passes), statuses
+        )

@@ -1,9 +1,72 @@
-"""Triton kernels; see fused.py, which alone imports this."""
+"""Parts of a pass on a device that look at most memory, or would take many kernels: one Triton kernel each.
+
+The plain forms in tensor_dual.py say what they compute, and stay: they serve CPUs, streamed features, and
+machines without Triton. A plain sweep writes the n × s values, reads them for a comparison, and reads that for
+the places; here a tile of values lives in registers, and only the candidates are written. The candidates'
+values in float64 are made of rows that are read once, without a copy of them. A start's threshold is found by
+one program that reads its candidates a few times, where the plain form takes fifty kernels.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import triton
 import triton.language as tl
+
+ROWS, DEPTH = 128, 32  # objects and features of a tile of the sweep
+
+
+def above(
+    X: Any, weights: Any, cut: Any, bias: Any, scale: Any, center: Any, limit: int, counter: Any
+) -> tuple[Any, Any] | None:
+    """Objects i and starts k with scale_i (x_i - center)·weights_k + bias_i > cut_k, by start then object.
+
+    None where there are more than ``limit``; ``counter`` is one int64 zero on the device.
+    """
+    (n, d), s = X.shape, len(weights)
+    columns = min(128, max(16, 1 << (s - 1).bit_length()))
+    room = min(limit, n * s)
+    keys = counter.new_empty(room)
+    chunks = -(-s // columns)
+    grid = (chunks * -(-n // ROWS),)
+    collect[grid](
+        X, weights, cut, bias, bias if scale is None else scale, bias if center is None else center, keys,
+        counter, n, s, d, room, chunks, HAS_SCALE=scale is not None, HAS_CENTER=center is not None, ROWS=ROWS,
+        COLUMNS=columns, DEPTH=DEPTH, num_warps=8 if columns == 128 else 4, num_stages=3,
+    )  # fmt: skip
+    count = int(counter)
+    if count > limit:
+        return None
+    keys = keys[:count].sort().values
+    return keys & (2**32 - 1), (keys >> 32).int()
+
+
+def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any, Any]:
+    """(x_i - center)·w and |x_i - center|² in float64, for tiles of objects and the w that owns each tile."""
+    tiles, width = objects.shape
+    out, squares = W.new_empty((tiles, width)), W.new_empty((tiles, width))
+    rows = min(64, width)
+    grid: Any = (tiles * -(-width // rows),)
+    evaluate[grid](
+        X, objects, owner, W, center, out, squares, X.shape[1], width, ROWS=rows, DEPTH=32, num_warps=4
+    )
+    return out, squares
+
+
+def weigh(tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any) -> tuple[Any, ...]:
+    """As ``TensorDual._narrowed``, of what ``products`` gives; ``numbers`` are root, offset and shift."""
+    layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
+    sent = tiles.owner.new_tensor(layout)
+    table = products.new_empty((5, tiles.s))
+    weights, inside = products.new_empty(products.shape), products.new_empty(products.shape)
+    narrow[(tiles.s,)](
+        products, squares, sent, numbers, table, weights, inside, tiles.s, tiles.width,
+        HAS_BIAS=formula.has_bias, UNIT=formula.unit, BLOCK=4096, num_warps=16,
+    )  # fmt: skip
+    tau, bound, mass, spent, members = table
+    return tau, bound, mass, spent, weights, inside, int(members.sum())
 
 
 @triton.jit
@@ -78,30 +141,26 @@ def evaluate(
 
 
 @triton.jit
-def formula(products, squares, at, ok, root, offset, shift, KIND: tl.constexpr):
-    """Values u·w + b of candidates, 1/kappa and b: as ``TensorLowRank.from_products``."""
+def formula(
+    products, squares, at, ok, root, offset, shift, HAS_BIAS: tl.constexpr, UNIT: tl.constexpr
+):  # fmt: skip
+    """Values u·w + b of candidates, 1/kappa and b: as ``FormulaTensors.from_products``."""
     product = tl.load(products + at, mask=ok, other=0.0)
     square = tl.load(squares + at, mask=ok, other=1.0)
-    if KIND == 0:  # sqeuclidean
-        value = product * root - square
-        inverse = tl.zeros_like(square) + 1.0 / (offset + shift)
-        bias = -square
-    elif KIND == 1:  # cosine
+    value, bias, own = product * root, tl.zeros_like(square), square
+    if UNIT:
         there = square > 0.0
-        value = tl.where(there, product / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
-        inverse = 1.0 / (tl.where(there, 2.0, 1.0) + shift)
-        bias = tl.zeros_like(square)
-    else:
-        value = product
-        inverse = 1.0 / (square + offset + shift)
-        bias = tl.zeros_like(square)
-    return value, inverse, bias
+        value = tl.where(there, value / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
+        own = tl.where(there, 1.0, 0.0)
+    if HAS_BIAS:
+        value, bias, own = value - square, -square, tl.zeros_like(square)
+    return value, 1.0 / (own + offset + shift), bias
 
 
 @triton.jit
 def narrow(
     products, squares, layout, numbers, table, weights, inside, s, width,
-    KIND: tl.constexpr, BLOCK: tl.constexpr,
+    HAS_BIAS: tl.constexpr, UNIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Of one start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
     start = tl.program_id(0)
@@ -114,7 +173,7 @@ def narrow(
     for begin in range(0, count, BLOCK):
         ok = begin + lanes < count
         value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
         )
         peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
     top = tl.max(peaks, 0)
@@ -129,7 +188,7 @@ def narrow(
         for begin in range(0, count, BLOCK):
             ok = begin + lanes < count
             value, inverse, bias = formula(
-                products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+                products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
             )
             below = value - top
             member = ok & (below > tau)
@@ -147,7 +206,7 @@ def narrow(
     for begin in range(0, count, BLOCK):
         ok = begin + lanes < count
         value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, KIND
+            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
         )
         sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
     total = tl.sum(sums, 0)
@@ -156,7 +215,7 @@ def narrow(
     for begin in range(0, padded, BLOCK):
         at = first + begin + lanes
         ok = begin + lanes < count
-        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, KIND)
+        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, HAS_BIAS, UNIT)
         inner = tl.where(ok, tl.maximum(value - top - tau, 0.0), 0.0) / total
         weight = inverse * inner
         spent += weight * (inner - 2.0 * bias)

@@ -109,3 +109,17 @@ class Tiles:
         """The objects marked in ``which``, start after start, and how many each has."""
         counts = self.add(which.sum(1).double()).long().cpu().numpy()
         return self.objects[which], counts
+
+    def outsiders(
+        self, values: Iterator[tuple[int, Tensor, Tensor]], n: int
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Payoffs of all n objects in blocks of starts × rows, with those of each start's own at -inf."""
+        members, order = torch.sort(self.flat)
+        whose = self.whose()[order]
+        at = 0
+        for begin, block, constant in values:
+            last = begin + block.shape[1] >= n
+            end = len(members) if last else int(torch.searchsorted(members, begin + block.shape[1]))
+            block[whose[at:end], members[at:end] - begin] = -torch.inf
+            at = end
+            yield begin, block, constant

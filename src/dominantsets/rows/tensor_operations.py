@@ -1,0 +1,501 @@
+"""What rows on a device can be asked: the operations of :mod:`dominantsets.rows.operations`, in torch.
+
+Rows stay as they are stored. What is exact is made of a few of them in float64; what looks at all of them for
+many starts makes products in float32 (TF32 where the device has it), and knows how wrong they may be. As in
+the dual (docs/theory-dual.md) rows are here :math:`u = \\sqrt c\\,v`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.rows.base import LARGEST, Clusters, Cores, Mixture, Recipe, Sums, Survey, scatter_of
+from dominantsets.rows.operations import Few, Placed
+from dominantsets.rows.tiles import Sums as TileSums
+from dominantsets.rows.tiles import Tiles
+
+if TYPE_CHECKING:
+    from dominantsets.rows.tensors import TensorRows
+
+FAR = 4.0  # lengths of the mean, in lengths of the longest centred row, beyond which rows are centred first
+
+
+class Exact(NamedTuple):
+    """Rows u in float64, their b, and what the formula has on the diagonal."""
+
+    u: Tensor
+    bias: Tensor
+    own: Tensor
+
+
+class FormulaTensors:
+    """Rows on a device as a low-rank formula sees them."""
+
+    def __init__(self, rows: TensorRows, recipe: Recipe) -> None:
+        self.rows, self.features = rows, rows.features
+        self.formula = formula = recipe.formula
+        self.root, self.d, self.device = formula.root, rows.d, rows.device
+        self.work = torch.float64 if self.features.dtype == torch.float64 else torch.float32
+        center = np.zeros(rows.d) if recipe.center is None else recipe.center
+        self.center = rows.send(center)
+        self._turned = -self.root * self.center
+        norms, stored = self._norms()
+        self.static: Tensor | None = None  # b of all objects, rounded
+        self.scale: Tensor | None = None  # one over each row's length, rounded
+        if formula.unit:
+            self.scale = torch.where(norms > 0, norms.rsqrt(), 0.0).to(self.work)
+            norms = (norms > 0).double()
+        elif formula.has_bias:
+            self.static = -norms.to(self.work)
+        self.squares, self.longest_square = float(norms.sum()), float(norms.max())
+        self.shortest_square, self.longest = float(norms.min()), float(norms.max().sqrt())
+        # the centre is a correction of the products, unless it would leave them only rounding
+        self.centred_first = formula.centred and stored > FAR * self.longest
+        self._stored_length = stored if formula.centred and not self.centred_first else self.longest
+
+    def _norms(self) -> tuple[Tensor, float]:
+        """Squared lengths of the (centred) rows, and the length of the longest stored row."""
+        out = torch.empty(self.rows.n, dtype=torch.float64, device=self.device)
+        longest = 0.0
+        for begin, raw in self.features.blocks(self.height(3 * self.d)):
+            block = raw.double()
+            if self.formula.centred:
+                longest = max(longest, float(torch.linalg.vector_norm(block, dim=1).max()))
+                block = block - self.center
+            out[begin : begin + len(raw)] = torch.linalg.vector_norm(block, dim=1).square_()
+        return out, longest
+
+    def height(self, columns: int) -> int:
+        """Rows of a block with so many float64 numbers each."""
+        return self.rows.height(columns)
+
+    # what a sweep over all objects asks -----------------------------------------------------------------
+
+    def rough(self, begin: int, block: Tensor) -> Tensor:
+        """Stored rows as a sweep multiplies them."""
+        if self.scale is not None:
+            return block * self.scale[begin : begin + len(block), None]
+        block = block.to(self.work)
+        return block - self.center.to(self.work) if self.centred_first else block
+
+    def rough_weights(self, W: Tensor) -> tuple[Tensor, Tensor]:
+        """What rough rows are multiplied with, and what is to be subtracted then."""
+        scaled = self.root * W
+        constant = torch.zeros(len(W), dtype=torch.float64, device=W.device)
+        if self.formula.centred and not self.centred_first:
+            constant = scaled @ self.center
+        return scaled.to(self.work), constant
+
+    def rough_of(self, exact: Exact) -> Tensor:
+        """Exact rows as a sweep multiplies them."""
+        rows = exact.u / self.root
+        if self.formula.centred and not self.centred_first:
+            rows = rows + self.center
+        return rows.to(self.work)
+
+    def rounding_of(self, W: Tensor) -> Tensor:
+        """How far a rough value u·w + b may be off, for each row of W."""
+        relative = self.d * 2.0**-50 if self.work == torch.float64 else 2.0**-9 + self.d * 2.0**-22
+        bias = self.longest**2 if self.static is not None else 0.0
+        ulp = 2.0**-50 if self.work == torch.float64 else 2.0**-21
+        sizes: Tensor = W.norm(dim=1) * ((relative + ulp) * self.root * self._stored_length)
+        return sizes + ulp * bias
+
+    # what is exact --------------------------------------------------------------------------------------
+
+    def lift(self, raw: Tensor) -> Tensor:
+        """u of stored rows, in float64."""
+        if self.formula.centred:
+            return torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
+        rows = raw.double()
+        if self.formula.unit:
+            rows = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True).clamp_min_(1.0 / LARGEST)
+        return rows
+
+    def bias(self, u: Tensor) -> Tensor | None:
+        """b of rows u, where it is not 0."""
+        if not self.formula.has_bias:
+            return None
+        out: Tensor = torch.linalg.vector_norm(u, dim=-1).square_().mul_(-1.0 / self.formula.factor)
+        return out
+
+    def own_of(self, u: Tensor) -> Tensor:
+        """What the formula has on the diagonal, for rows u."""
+        if self.formula.has_bias:
+            return torch.full((len(u),), self.formula.offset, dtype=torch.float64, device=self.device)
+        squares: Tensor = torch.linalg.vector_norm(u, dim=1).square_()
+        own: Tensor = self.formula.own((squares > 0).double() if self.formula.unit else squares)
+        return own
+
+    def exact(self, raw: Tensor) -> Exact:
+        """Of stored rows, in float64."""
+        u = self.lift(raw)
+        bias, own = self.bias(u), self.own_of(u)
+        return Exact(u, torch.zeros_like(own) if bias is None else bias, own)
+
+    def products(self, objects: Tensor, owner: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
+        """(x - center)·w and |x - center|² in float64 (of centred formulas; else of x), for tiles."""
+        raw = self.features.take(objects.view(-1))
+        rows = (raw - self.center if self.formula.centred else raw.double()).view(*objects.shape, -1)
+        return torch.bmm(rows, W[owner, :, None])[..., 0], torch.linalg.vector_norm(rows, dim=2).square_()
+
+    def from_products(self, products: Tensor, squares: Tensor) -> tuple[Tensor, Tensor | None, Any]:
+        """u·w of what ``products`` gives; b, where it is not 0; and what is on the diagonal."""
+        values = products * self.root
+        if self.formula.unit:
+            there = squares > 0
+            values, squares = torch.where(there, values * squares.rsqrt(), 0.0), there.double()
+        own = self.formula.offset if self.formula.has_bias else self.formula.own(squares)
+        return values, self.formula.bias(squares), own
+
+    def at(self, objects: Tensor) -> Tensor:
+        """u of these objects, in float64."""
+        return self.lift(self.features.take(objects))
+
+    def chosen(self, objects: Tensor) -> Exact:
+        """Of these objects."""
+        return self.exact(self.features.take(objects))
+
+    def own_at(self, objects: Tensor) -> Tensor:
+        """What the formula has on the diagonal, for these objects."""
+        if self.formula.has_bias:
+            return torch.full((len(objects),), self.formula.offset, dtype=torch.float64, device=self.device)
+        height = self.height(3 * self.d)
+        return torch.cat(
+            [self.own_of(self.at(objects[b : b + height])) for b in range(0, len(objects), height)]
+        )
+
+    def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, float]:
+        """The sums of weights times u, and of weights times b."""
+        mixed = torch.zeros(self.d, dtype=torch.float64, device=self.device)
+        bias_sum = torch.zeros((), dtype=torch.float64, device=self.device)
+        height = self.height(3 * self.d)
+        for begin in range(0, len(objects), height):
+            part = slice(begin, begin + height)
+            u = self.at(objects[part])
+            bias = self.bias(u)
+            mixed += weights[part] @ u
+            if bias is not None:
+                bias_sum += weights[part] @ bias
+        return mixed, float(bias_sum)
+
+    def swept(self, mixed: Tensor, total: float, bias_sum: float) -> Tensor:
+        """Sums of weights times similarity of all objects, with what the formula has on the diagonal."""
+        out = torch.empty(self.rows.n, dtype=torch.float64, device=self.device)
+        for begin, raw in self.features.blocks(self.height(3 * self.d)):
+            u = self.lift(raw)
+            bias, here = self.bias(u), out[begin : begin + len(raw)]
+            torch.mv(u, mixed, out=here)
+            if bias is not None:
+                here.add_(bias, alpha=total)
+        return out.add_(self.formula.offset * total + bias_sum)
+
+    def degrees_of(self, alive: Tensor | None = None) -> Tensor:
+        """Sums of similarity to the objects that are alive."""
+        mixed = torch.zeros(self.d, dtype=torch.float64, device=self.device)
+        bias_sum, count = torch.zeros_like(mixed[0]), self.rows.n if alive is None else int(alive.sum())
+        for begin, raw in self.features.blocks(self.height(3 * self.d)):
+            u = self.lift(raw)
+            bias = self.bias(u)
+            here = None if alive is None else alive[begin : begin + len(raw)].double()
+            mixed += u.sum(0) if here is None else here @ u
+            if bias is not None:
+                bias_sum += bias.sum() if here is None else here @ bias
+        out = self.swept(mixed, float(count), float(bias_sum))
+        if self.formula.has_bias:
+            return out.sub_(self.formula.offset if alive is None else self.formula.offset * alive.double())
+        for begin, raw in self.features.blocks(self.height(3 * self.d)):
+            own, place = self.own_of(self.lift(raw)), slice(begin, begin + len(raw))
+            out[place] -= own if alive is None else own * alive[place]
+        return out
+
+    def summed(self, objects: Tensor, weights: Tensor) -> Tensor:
+        """A x with what the formula has on the diagonal."""
+        mixed, bias_sum = self.mixture(objects, weights)
+        return self.swept(mixed, float(weights.sum()), bias_sum)
+
+    # payoffs of many points ------------------------------------------------------------------------------
+
+    def mixtures(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """The sums of weights times u (starts × features), and of weights times b, of every start."""
+        mixed, bias_sum = TileSums(tiles.s), TileSums(tiles.s)
+        for part, starts, add in tiles.parts(self.height(3 * self.d * tiles.width)):
+            chosen, shares = tiles.objects[part], weights[part]
+            u = self.at(chosen.view(-1)).view(*chosen.shape, self.d)
+            mixed.add(starts, add(torch.bmm(shares[:, None, :], u)[:, 0]))
+            bias = self.bias(u)
+            if bias is not None:
+                bias_sum.add(starts, add((shares * bias).sum(1, keepdim=True)))
+        if self.formula.has_bias:
+            return mixed.all, bias_sum.all[:, 0]
+        return mixed.all, torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
+
+    def inside(
+        self, tiles: Tiles, weights: Tensor, shift: float, bias_sum: Tensor, products: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """r of the members, as the tiles are, from what ``products`` gives for the mixtures."""
+        values, bias, own = self.from_products(*products)
+        out = values - (own + shift) * weights
+        if bias is not None:
+            out += bias
+        return out.add_((bias_sum + self.formula.offset)[tiles.owner, None])
+
+    def all_values(
+        self, mixtures: tuple[Tensor, Tensor], alive: Tensor, height: int
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """r of all objects as if none had a weight, removed ones at -inf, in blocks.
+
+        Each is the number of its first object, starts × rows, and what is to be added for each start.
+        """
+        mixed, bias_sum = mixtures
+        constant = bias_sum + self.formula.offset
+        for begin, raw in self.features.blocks(height):
+            u = self.lift(raw)
+            bias, there = self.bias(u), alive[begin : begin + len(raw)]
+            below = torch.where(there, 0.0 if bias is None else bias, -torch.inf)
+            yield begin, (mixed @ u.T).add_(below), constant
+
+
+class KernelTensors:
+    r"""Rows on a device as a kernel sees them: positive semidefinite, with ones on the diagonal."""
+
+    def __init__(self, rows: TensorRows, recipe: Recipe) -> None:
+        self.rows, self.features, self.formula = rows, rows.features, recipe.formula
+        self.center = rows.send(np.zeros(rows.d) if recipe.center is None else recipe.center)
+
+    def at(self, objects: Tensor) -> Tensor:
+        """Centred rows in float64."""
+        return self.features.take(objects).double() - self.center
+
+    def between(self, P: Tensor, Q: Tensor) -> Tensor:
+        """Similarities of the rows of P to those of Q."""
+        return self.distances(P, Q).mul_(-self.formula.gamma).exp_()
+
+    def distances(self, P: Tensor, Q: Tensor) -> Tensor:
+        """What gamma multiplies."""
+        if not self.formula.of_inner_products:
+            return torch.cdist(P, Q, p=1.0)
+        squares: Tensor = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
+        return squares.sub_(P @ Q.T, alpha=2.0).clamp_min_(0.0)
+
+    def blocks(self, width: int) -> Iterator[tuple[int, Tensor]]:
+        """All centred rows, so many that a block of that width fits."""
+        for begin, raw in self.features.blocks(self.rows.height(width + 3 * self.rows.d)):
+            yield begin, raw.double() - self.center
+
+    def inside(self, tiles: Tiles, weights: Tensor, shift: float) -> Tensor:
+        """r of the members, as the tiles are."""
+        shares = weights[tiles.valid]
+        parts, at = [], 0
+        for count in tiles.counts.tolist():
+            rows, x = self.at(tiles.flat[at : at + count]), shares[at : at + count]
+            parts.append(self.between(rows, rows) @ x - (1.0 + shift) * x)
+            at += count
+        out = torch.zeros_like(weights)
+        out[tiles.valid] = torch.cat(parts)
+        return out
+
+    def all_values(
+        self, tiles: Tiles, weights: Tensor, alive: Tensor
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Sums of weights times similarity (1 to itself), removed objects at -inf: as of low-rank rows."""
+        members, whose, device = tiles.flat, tiles.whose(), self.rows.device
+        shares = torch.zeros((tiles.s, len(members)), dtype=torch.float64, device=device)
+        shares[whose, torch.arange(len(members), device=device)] = weights[tiles.valid]
+        columns = self.at(members)
+        nothing = torch.zeros(tiles.s, dtype=torch.float64, device=device)
+        for begin, rows in self.blocks(2 * len(members)):
+            values = shares @ self.between(columns, rows)
+            yield begin, values.masked_fill_(~alive[begin : begin + len(rows)], -torch.inf), nothing
+
+    def summed(self, columns: Tensor, weights: Tensor, squares: bool = False) -> Tensor:
+        """Weighted sums of similarities to given rows (and, in a second row, of their squares)."""
+        out = torch.zeros((1 + squares, self.rows.n), dtype=torch.float64, device=self.rows.device)
+        step = 4096
+        for first in range(0, len(columns), step):
+            chosen, shares = columns[first : first + step], weights[first : first + step]
+            for begin, rows in self.blocks(2 * len(chosen)):
+                table = self.between(rows, chosen)
+                out[0, begin : begin + len(rows)] += table @ shares
+                if squares:
+                    out[1, begin : begin + len(rows)] += table.square_().sum(1)
+        return out
+
+
+def local(rows: TensorRows, recipe: Recipe) -> FormulaTensors:
+    """The rows under a low-rank formula; what was measured of them is kept."""
+    found: FormulaTensors = rows.recall(recipe.name, lambda: FormulaTensors(rows, recipe))
+    found.formula = recipe.formula  # which may differ by its offset
+    return found
+
+
+def kernel(rows: TensorRows, recipe: Recipe) -> KernelTensors:
+    """The rows under a kernel."""
+    found: KernelTensors = rows.recall(recipe.name, lambda: KernelTensors(rows, recipe))
+    found.formula = recipe.formula
+    return found
+
+
+# the operations -----------------------------------------------------------------------------------------
+
+
+def survey(rows: TensorRows) -> Survey:
+    total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
+    least, most = float("inf"), -float("inf")
+    for _, raw in rows.features.blocks(rows.height(2 * rows.d)):
+        total += raw.sum(0, dtype=torch.float64)
+        low, high = torch.aminmax(raw)
+        least, most = min(least, float(low)), max(most, float(high))
+    return Survey(rows.host(total), bool(torch.isfinite(total).all()), least, most)
+
+
+def fingerprint(rows: TensorRows) -> bytes:
+    """A hash of the rows as they are stored."""
+    digest = hashlib.blake2b(f"{rows.features.dtype} {rows.n} {rows.d}".encode(), digest_size=16)
+    for _, raw in rows.features.blocks(rows.height(rows.d)):
+        digest.update(rows.host(raw.contiguous().view(torch.uint8)).tobytes())
+    return digest.digest()
+
+
+def measure(rows: TensorRows, recipe: Recipe, everybody: bool) -> Sums:
+    here = local(rows, recipe)
+    total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
+    for _, raw in rows.features.blocks(rows.height(3 * rows.d)):
+        total += here.lift(raw).sum(0)
+    return Sums(
+        rows.host(total) / here.root, here.squares, here.longest_square, float(rows.n), here.shortest_square
+    )
+
+
+def degrees(rows: TensorRows, recipe: Recipe, sums: Sums) -> Floats:
+    return rows.host(local(rows, recipe).degrees_of())
+
+
+def diagonal(rows: TensorRows, recipe: Recipe) -> Floats:
+    return rows.host(local(rows, recipe).own_at(torch.arange(rows.n, device=rows.device)))
+
+
+def take(rows: TensorRows, recipe: Recipe, objects: Ints) -> Floats:
+    here = local(rows, recipe)
+    return rows.host(here.at(rows.send(objects)) / here.root)
+
+
+def mix(rows: TensorRows, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
+    here = local(rows, recipe)
+    mixed, bias_sum = here.mixture(rows.send(objects), rows.send(weights))
+    return Mixture(rows.host(mixed) / here.root, bias_sum, float(weights.sum()))
+
+
+def gradient(rows: TensorRows, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:
+    here, places = local(rows, recipe), rows.send(objects)
+    out = here.swept(here.root * rows.send(mixture.rows), mixture.total, mixture.bias_sum)
+    out[places] -= here.own_at(places) * rows.send(weights)
+    return rows.host(out)
+
+
+def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
+    """Rows u and their b, so many that a few arrays of so many columns fit."""
+    for begin, raw in here.features.blocks(here.height(4 * columns + 3 * here.d)):
+        u = here.lift(raw)
+        yield slice(begin, begin + len(raw)), u, here.bias(u)
+
+
+class _ClusterSums:
+    """Sums of clusters' rows, biases and objects, by products, whose order of summation never changes."""
+
+    def __init__(self, here: FormulaTensors, n_clusters: int) -> None:
+        self._here = here
+        self._every = torch.arange(n_clusters, device=here.device)
+        self._sums = torch.zeros((n_clusters, here.d + 2), dtype=torch.float64, device=here.device)
+
+    def add(self, labels: Tensor, u: Tensor, bias: Tensor | None) -> None:
+        """Add some objects to their clusters."""
+        inside, d = (self._every[:, None] == labels).double(), u.shape[1]
+        self._sums[:, :d] += inside @ u
+        if bias is not None:
+            self._sums[:, d] += inside @ bias
+        self._sums[:, d + 1] += inside.sum(1)
+
+    @property
+    def all(self) -> Floats:
+        """Of rows v, on the host."""
+        out = self._here.rows.host(self._sums)
+        out[:, : self._here.d] /= self._here.root
+        return out
+
+
+def cluster_sums(rows: TensorRows, recipe: Recipe, n_clusters: int, labels: Ints) -> Floats:
+    here, there = local(rows, recipe), rows.send(labels)
+    sums = _ClusterSums(here, n_clusters)
+    for part, u, bias in _blocks(here, n_clusters):
+        sums.add(there[part], u, bias)
+    return sums.all
+
+
+def place(
+    rows: TensorRows, recipe: Recipe, clusters: Clusters, labels: Ints, outside: Flags | None = None
+) -> Placed:
+    here, there, K = local(rows, recipe), rows.send(labels), len(clusters.V)
+    V, slopes, constants = rows.send(clusters.V / here.root), *map(rows.send, clusters[1:])
+    out = None if outside is None else rows.send(outside)
+    sums = _ClusterSums(here, K)
+    best, fit = torch.empty_like(there), torch.empty_like(there, dtype=torch.float64)
+    for part, u, bias in _blocks(here, K):
+        values = (u @ V.T).add_(constants)
+        if bias is not None:
+            values.add_(bias[:, None] * slopes)
+        mine = there[part]
+        home = values.gather(1, mine.clamp_min(0)[:, None])[:, 0].masked_fill_(mine < 0, -torch.inf)
+        top, at = values.max(1)
+        stays = (top <= 0.0) | ((mine >= 0) & (top <= home * (1.0 + 1e-12)))
+        top, at = torch.where(stays, home, top), torch.where(stays, mine, at)
+        if out is not None:
+            top, at = top.masked_fill_(out[part], -torch.inf), at.masked_fill_(out[part], -1)
+        best[part], fit[part] = at, top
+        sums.add(at, u, bias)
+    return Placed(rows.host(best), rows.host(fit), sums.all)
+
+
+def squared_radii(rows: TensorRows, recipe: Recipe, cores: Cores) -> Floats:
+    here = local(rows, recipe)
+    M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
+    totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
+    added = rows.send(np.array([mixture.bias_sum for mixture in cores.mixtures]))
+    inside, squares = rows.send(cores.inside), rows.send(cores.squares)
+    out = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
+    for part, u, bias in _blocks(here, len(cores.mixtures)):
+        payoffs = (u @ M.T).add_(added + here.formula.offset * totals)
+        if bias is not None:
+            payoffs.add_(bias[:, None] * totals)
+        away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside).div_(squares)
+        out[part] = away.amin(1)
+    return rows.host(out)
+
+
+def scatter(rows: TensorRows, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
+    return rows.host(scatter_of(local(rows, recipe).at(rows.send(objects)), rows.send(scale)))
+
+
+def kernel_take(rows: TensorRows, recipe: Recipe, objects: Ints) -> Floats:
+    return rows.host(kernel(rows, recipe).at(rows.send(objects)))
+
+
+def kernel_project(rows: TensorRows, recipe: Recipe, along: Floats) -> Floats:
+    direction = rows.send(along)
+    return rows.host(torch.cat([block @ direction for _, block in kernel(rows, recipe).blocks(1)]))
+
+
+def kernel_sums(rows: TensorRows, recipe: Recipe, few: Few, squares: bool = False) -> Floats:
+    out = kernel(rows, recipe).summed(rows.send(few.rows), rows.send(few.weights), squares)
+    weights = rows.send(few.weights)
+    out[0, rows.send(few.objects)] -= weights  # none to itself
+    if squares:
+        out[1, rows.send(few.objects)] -= 1.0
+    return rows.host(out[0] if not squares else out.T)
