@@ -21,6 +21,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         help="a checkout of the old commit, such as `git worktree add ../old COMMIT` makes",
     )
     out.add_argument("--new", type=Path, default=NEW, help="the other one; by default, that of this script")
+    out.add_argument("--out", type=Path, help="instead of the file in benchmarks/results")
     return out
 
 

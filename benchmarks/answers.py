@@ -510,7 +510,7 @@ def main() -> None:
         {name: row["fits"] for name, row in result["expected"].items()}, f"{reworded} errors in other words"
     )
     if not args.only:
-        path = HERE / "results" / "answers.json"
+        path = args.out or HERE / "results" / "answers.json"
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

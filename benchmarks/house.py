@@ -8,15 +8,20 @@ Switches
     ``isinstance``, ``issubclass``, ``type(x) is`` and class patterns of ``match`` about a proper subclass of
     Similarity or Problem (by name, over the class definitions of the package; "is it a Similarity at all" is
     no switch), or about a class held in a local variable; each read of ``on_device``; each comparison of
-    something called ``kind`` with the name of a kind of similarity; calls of ``is_dask`` and ``is_tensor``;
-    ``getattr`` and ``hasattr`` of "device".
+    something called ``kind`` with the name of a kind of similarity, and each read of a formula's trait
+    (``_leans``, ``has_bias``, ``unit``, ``centred``: a kind by another name) outside similarity/ and rows/;
+    calls of ``is_dask`` and ``is_tensor``; ``getattr`` and ``hasattr`` of "device".
+Flags of place
+    Reads of ``in_pieces``, ``in_memory`` and ``posed_as``, and comparisons of ``home`` with a word: not counted
+    as switches, as the one who is asked says what can be done with it, but branches all the same.
 Kind ladders inside the formula
-    Such comparisons of ``kind``, and reads of ``_leans``, in similarity/ and rows/: not counted as switches.
+    Comparisons of ``kind`` and reads of traits in similarity/ and rows/.
 Places of the low-rank formula
     Files with at least two of: comparisons of ``kind`` with "sqeuclidean", "cosine" or "linear", reads of
-    ``_leans``, comparisons of Triton's ``KIND`` with a number. (One alone is a switch.) And files that define
-    at least two classes that are named for these kinds or derive from a class called Formula. Triton kernels
-    are listed apart.
+    ``_leans``. (One alone is a switch.) And files that define a class whose name ends in Formula, or at least
+    two classes that are named for these kinds or derive from such a class. Triton kernels, where ``KIND`` or a
+    trait in capitals is asked for at least twice, are counted apart. Beside it, files that branch on the kind
+    or on traits at least twice, whatever they do then.
 Files on a walk
     Files of the package with a function that is called (compiled ones too; bodies of modules and classes do
     not count) in ``DominantSets(3).fit`` of 42 objects, three Gaussian groups, after one fit that does not
@@ -52,6 +57,9 @@ KINDS = (
     *LOW_RANK, "rbf", "laplacian", "euclidean", "path", "nearest_neighbors", "diffusion", "precomputed",
     "dense", "graph", "kernel", "low_rank", "dask", "tensor", "torch",
 )  # fmt: skip
+TRAITS, TRAITS_OF_FORMULAS = ("_leans", "has_bias"), ("unit", "centred")  # the latter are common words
+PLACES = ("in_pieces", "in_memory", "posed_as")
+IN_TRITON = ("KIND", "HAS_BIAS", "UNIT", "CENTRED")
 LIBRARIES = {"torch": ("torch",), "dask": ("dask", "distributed")}
 WALKS = {"array": None, "graph": None, "tensor": "torch", "dask": "dask"}
 
@@ -197,45 +205,71 @@ def switch(source: Source, node: ast.AST, kinds: set[str]) -> bool:
     return about_kind(node, KINDS)
 
 
-def leans(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "_leans" and isinstance(node.ctx, ast.Load)
+def trait(source: Source, node: ast.AST) -> bool:
+    """Whether a node reads what kind of formula it is."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return False
+    own = called(node.value) == "formula" or source.name.endswith("/formulas.py")
+    return node.attr in TRAITS or (node.attr in TRAITS_OF_FORMULAS and own)
 
 
-def switches(sources: list[Source]) -> tuple[list[Found], list[Found]]:
-    """Those outside the factories, and the ladders inside the formula."""
-    kinds, outside, ladders = subclasses(sources), [], []
+def place(node: ast.AST) -> bool:
+    """Whether a node reads where the rows are."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in PLACES and isinstance(node.ctx, ast.Load)
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [node.left, *node.comparators]
+    return any(called(side) == "home" for side in sides) and any(strings(side) for side in sides)
+
+
+def switches(sources: list[Source]) -> dict[str, list[Found]]:
+    """Those outside the factories, flags of place, and the ladders inside the formula."""
+    kinds = subclasses(sources)
+    out: dict[str, list[Found]] = {"switches": [], "flags": [], "ladders": []}
     for source in sources:
         if source.name in FACTORIES:
             continue
         inside = source.name.startswith(FORMULA_ROOMS)
         for node in source.nodes:
-            if inside and (about_kind(node, KINDS) or leans(node)):
-                ladders.append(Found(source.name, node.lineno, ast.unparse(node)))  # type: ignore[attr-defined]
-            elif switch(source, node, kinds):
-                outside.append(Found(source.name, node.lineno, ast.unparse(node)))  # type: ignore[attr-defined]
-    return sorted(outside), sorted(ladders)
+            ladder = about_kind(node, KINDS) or trait(source, node)
+            if inside and ladder:
+                name = "ladders"
+            elif ladder or switch(source, node, kinds):
+                name = "switches"
+            elif place(node):
+                name = "flags"
+            else:
+                continue
+            out[name].append(Found(source.name, node.lineno, ast.unparse(node)))  # type: ignore[attr-defined]
+    return {name: sorted(found) for name, found in out.items()}
 
 
 def triton(source: Source) -> bool:
-    return "triton" in source.modules and "torch" not in source.modules
+    return "triton" in source.modules
 
 
 def formula(source: Source) -> bool:
     """Whether the low-rank formula is written in a file."""
-    asked = sum(about_kind(node, LOW_RANK) or leans(node) for node in source.nodes)
-    asked += sum(
-        isinstance(node, ast.Compare)
-        and called(node.left) == "KIND"
-        and all(isinstance(c, ast.Constant) for c in node.comparators)
+    if triton(source):
+        tests = [n.test for n in source.nodes if isinstance(n, ast.If | ast.IfExp)]
+        return sum(called(n) in IN_TRITON for test in tests for n in ast.walk(test)) >= 2
+    asked = sum(
+        about_kind(node, LOW_RANK) or (isinstance(node, ast.Attribute) and node.attr == "_leans")
         for node in source.nodes
     )
     named = 0
     for node in source.nodes:
         if isinstance(node, ast.ClassDef):
-            kind = node.name.lower().replace("_", "")
             bases = [called(b.value if isinstance(b, ast.Subscript) else b) or "" for b in node.bases]
-            named += any(name in kind for name in LOW_RANK) or any(b.endswith("Formula") for b in bases)
+            named += any(kind in node.name.lower() for kind in LOW_RANK)
+            named += 2 * node.name.endswith("Formula") + any(base.endswith("Formula") for base in bases)
     return asked >= 2 or named >= 2
+
+
+def branching(source: Source) -> bool:
+    """Whether a file branches on the kind of formula more than once."""
+    return sum(about_kind(node, LOW_RANK) or trait(source, node) for node in source.nodes) >= 2
 
 
 def signatures(sources: list[Source]) -> tuple[list[str], list[str]]:
@@ -349,8 +383,11 @@ def walks(root: Path) -> dict[str, Any]:
         child = [sys.executable, __file__, "--walk", kind, "--old", str(root)]
         done = subprocess.run(child, env=environment(root, 1), capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"the walk {kind} failed:\n{done.stderr[-3000:]}")
+            print(f"{kind}: left out, the fit failed:\n{done.stderr[-2000:]}", flush=True)
+            continue
         out[kind] = json.loads(done.stdout.splitlines()[-1])
+    if "array" not in out:
+        raise SystemExit("not even an array can be fitted.")
     return out
 
 
@@ -358,7 +395,7 @@ def count(root: Path) -> dict[str, Any]:
     """All measures of a checkout."""
     sources = read(root)
     sizes = {source.name: source.lines for source in sources}
-    outside, ladders = switches(sources)
+    found = switches(sources)
     every, public = signatures(sources)
     written = [source.name for source in sources if formula(source) and not triton(source)]
     steps = walks(root)
@@ -366,15 +403,13 @@ def count(root: Path) -> dict[str, Any]:
     plain = steps["array"]
     return {
         "commit": commit(root),
-        "switches": {
-            "all": len(outside),
-            "by_file": dict(Counter(found.file for found in outside)),
-            "list": [f"{found.file}:{found.line}: {found.what}" for found in outside],
-        },
-        "ladders": {
-            "all": len(ladders),
-            "by_file": dict(Counter(found.file for found in ladders)),
-            "list": [f"{found.file}:{found.line}: {found.what}" for found in ladders],
+        **{
+            name: {
+                "all": len(places),
+                "by_file": dict(Counter(place.file for place in places)),
+                "list": [f"{place.file}:{place.line}: {place.what}" for place in places],
+            }
+            for name, places in found.items()
         },
         "files_at_top_level": sum("/" not in name for name in sizes),
         "files": len(sizes),
@@ -402,6 +437,7 @@ def count(root: Path) -> dict[str, Any]:
         "low_rank_formula": {
             "files": written,
             "triton": [source.name for source in sources if formula(source) and triton(source)],
+            "branching": [source.name for source in sources if branching(source)],
         },
         "tol_and_max_iter": {"all": every, "public": public},
     }
@@ -432,6 +468,7 @@ def table(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     walked = [kind for kind in result["old"]["walks"] if kind in result["new"]["walks"]]
     return [
         row("switches outside the factories", lambda c: in_files(c["switches"])),
+        row("flags of place read", lambda c: in_files(c["flags"])),
         row("kind ladders inside the formula", lambda c: in_files(c["ladders"])),
         row("files at top level", lambda c: c["files_at_top_level"]),
         row("files in all", lambda c: c["files"]),
@@ -449,6 +486,10 @@ def table(result: dict[str, Any]) -> list[tuple[str, str, str]]:
         row("files of torch loaded by a fit of an array", lambda c: len(c["array_loads"]["of_torch"])),
         row("files of Dask loaded by a fit of an array", lambda c: len(c["array_loads"]["of_dask"])),
         row("places where the low-rank formula is written", formulas),
+        row(
+            "files that branch on the kind of formula more than once",
+            lambda c: len(c["low_rank_formula"]["branching"]),
+        ),
         row("signatures with tol and max_iter", lambda c: len(c["tol_and_max_iter"]["all"])),
         row("of these public", lambda c: len(c["tol_and_max_iter"]["public"])),
     ]
@@ -456,7 +497,9 @@ def table(result: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--list", action="store_true", help="print all switches and ladders, and the walks")
+    options.add_argument(
+        "--list", action="store_true", help="print all places that are counted, and the walks"
+    )
     options.add_argument("--walk", choices=WALKS, help="used by the script itself")
     args = options.parse_args()
     if args.walk:
@@ -466,7 +509,7 @@ def main() -> None:
     for name, root in checkouts(args).items():
         result[name] = count(root)
         if args.list:
-            for what in ("switches", "ladders"):
+            for what in ("switches", "flags", "ladders"):
                 print(f"== {what}, {name}", *result[name][what]["list"], sep="\n")
             for kind, step in result[name]["walks"].items():
                 print(f"== walk of {kind}, {name}", " → ".join(step["files"]), sep="\n")
@@ -476,7 +519,7 @@ def main() -> None:
     print(f"\n| measure | before ({before}) | after ({after}) |\n|---|---|---|")
     for row in table(result):
         print("| " + " | ".join(row) + " |")
-    path = HERE / "results" / "house.json"
+    path = args.out or HERE / "results" / "house.json"
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

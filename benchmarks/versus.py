@@ -671,7 +671,6 @@ def main() -> None:
     options.add_argument("--device", help="cuda or cpu: where tensors are")
     options.add_argument("--scale", type=float, default=1.0, help="of the sizes on a device")
     options.add_argument("--list", action="store_true", help="name the cases, run nothing")
-    options.add_argument("--out", type=Path, help="instead of results/versus.json")
     options.add_argument("--serve", action="store_true", help="used by the script itself")
     args = options.parse_args()
     if args.serve:

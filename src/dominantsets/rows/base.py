@@ -358,8 +358,9 @@ class Rows(ABC):
         distances: Floats = recipe.formula.distances(P, P)
         return distances
 
-    def require_small_start(self, start: Any) -> None:  # noqa: B027 (any start will do)
-        """Refuse a start that costs too much under a kernel of these rows."""
+    def kernel_solver(self, algorithm: str, best: str, start: Any) -> str:
+        """The same for a kernel of many rows, refused where the start would cost all pairs of them."""
+        return best if algorithm == "auto" else algorithm
 
     def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
         """Second moments of rows u about their mean, each with its scale, or the smaller form of them."""

@@ -20,7 +20,7 @@ from dominantsets._checks import memory_available, missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows import operations
-from dominantsets.rows.base import Block, Job, Mask, Recipe, Rows, answer, side_by_side
+from dominantsets.rows.base import Block, Job, Mask, Rows, answer, side_by_side
 
 KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
@@ -82,22 +82,19 @@ class ChunkRows(Rows):
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         if operation != "kernel_take":
             return super().fetch(objects, operation, *common)
+        # a solver asks for the rows of its working set again and again
         recipe = common[0]
         known = self._known.get(recipe.name, {})
         missing = np.array([i for i in np.asarray(objects).tolist() if i not in known], dtype=np.int64)
         if missing.size > KEPT_ROWS:
             return super().fetch(objects, operation, *common)
+        if len(known) + missing.size > 2 * KEPT_ROWS:
+            known, missing = {}, np.unique(objects)
         if missing.size:
-            self.remember(recipe, missing, super().fetch(missing, operation, *common))
-        known = self._known[recipe.name] if len(objects) else {}
+            found = super().fetch(missing, operation, *common)
+            known.update(zip(missing.tolist(), found, strict=True))
+        self._known[recipe.name] = known
         return np.array([known[i] for i in np.asarray(objects).tolist()]).reshape(-1, self.d)
-
-    def remember(self, recipe: Recipe, objects: Ints, rows: Floats) -> None:
-        """Keep rows that came here: a solver asks for the rows of its working set again and again."""
-        known = self._known.setdefault(recipe.name, {})
-        if len(known) + len(objects) > 2 * KEPT_ROWS:
-            known.clear()
-        known.update(zip(objects.tolist(), rows, strict=True))
 
     def solver(self, algorithm: str, only: str) -> str:
         if algorithm not in ("auto", only):
@@ -107,12 +104,13 @@ class ChunkRows(Rows):
             )
         return only
 
-    def require_small_start(self, start: Any) -> None:
+    def kernel_solver(self, algorithm: str, best: str, start: Any) -> str:
         if (isinstance(start, str) and start == "barycenter") or np.ndim(start) > 0:
             raise ValueError(
                 "a start of many objects costs all pairs of them under a kernel; for Dask arrays use "
                 "start='vertex' or an object's number."
             )
+        return self.solver(algorithm, best)
 
     def as_given(self, per_object: NDArray[Any]) -> Any:
         """A Dask array with the chunks of the input."""

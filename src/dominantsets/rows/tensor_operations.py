@@ -290,31 +290,6 @@ class KernelTensors:
         for begin, raw in self.features.blocks(self.rows.height(width + 3 * self.rows.d)):
             yield begin, raw.double() - self.center
 
-    def inside(self, tiles: Tiles, weights: Tensor, shift: float) -> Tensor:
-        """r of the members, as the tiles are."""
-        shares = weights[tiles.valid]
-        parts, at = [], 0
-        for count in tiles.counts.tolist():
-            rows, x = self.at(tiles.flat[at : at + count]), shares[at : at + count]
-            parts.append(self.between(rows, rows) @ x - (1.0 + shift) * x)
-            at += count
-        out = torch.zeros_like(weights)
-        out[tiles.valid] = torch.cat(parts)
-        return out
-
-    def all_values(
-        self, tiles: Tiles, weights: Tensor, alive: Tensor
-    ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Sums of weights times similarity (1 to itself), removed objects at -inf: as of low-rank rows."""
-        members, whose, device = tiles.flat, tiles.whose(), self.rows.device
-        shares = torch.zeros((tiles.s, len(members)), dtype=torch.float64, device=device)
-        shares[whose, torch.arange(len(members), device=device)] = weights[tiles.valid]
-        columns = self.at(members)
-        nothing = torch.zeros(tiles.s, dtype=torch.float64, device=device)
-        for begin, rows in self.blocks(2 * len(members)):
-            values = shares @ self.between(columns, rows)
-            yield begin, values.masked_fill_(~alive[begin : begin + len(rows)], -torch.inf), nothing
-
     def summed(self, columns: Tensor, weights: Tensor, squares: bool = False) -> Tensor:
         """Weighted sums of similarities to given rows (and, in a second row, of their squares)."""
         out = torch.zeros((1 + squares, self.rows.n), dtype=torch.float64, device=self.rows.device)

@@ -112,7 +112,7 @@ class Tiles:
 
     def outsiders(
         self, values: Iterator[tuple[int, Tensor, Tensor]], n: int
-    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+    ) -> Iterator[tuple[Tensor, Tensor]]:
         """Payoffs of all n objects in blocks of starts × rows, with those of each start's own at -inf."""
         members, order = torch.sort(self.flat)
         whose = self.whose()[order]
@@ -122,4 +122,4 @@ class Tiles:
             end = len(members) if last else int(torch.searchsorted(members, begin + block.shape[1]))
             block[whose[at:end], members[at:end] - begin] = -torch.inf
             at = end
-            yield begin, block, constant
+            yield block, constant

@@ -71,17 +71,9 @@ class Kernel(Similarity):
     def in_memory(self) -> bool:
         return self.rows.home == "memory"
 
-    @property
-    def posed_as(self) -> str:
-        return self.rows.home if self.in_memory else f"kernel of {self.rows.home}"
-
-    @property
-    def _fetched_first(self) -> bool:
-        """Whether rows are brought here to be solved: few rows, of which every pair is looked at anyway."""
-        return self.rows.home == "chunks" and self.n < LARGE
-
     def for_solving(self) -> Similarity:
-        if not self._fetched_first:
+        """Few rows in chunks are brought here: every pair of them is looked at anyway."""
+        if self.rows.home != "chunks" or self.n >= LARGE:
             return self
         if self._here is None:
             self._here = copy(self)
@@ -90,12 +82,9 @@ class Kernel(Similarity):
         return self._here
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
-        chosen = algorithm if self._fetched_first else self.rows.solver(algorithm, "working-set")
-        if chosen == "auto":
-            return "working-set" if self.n >= LARGE else "pairwise"
-        if not self.in_memory and not self._fetched_first:
-            self.rows.require_small_start(start)
-        return chosen
+        if self.n < LARGE:
+            return super().solver(algorithm, shift, start)
+        return self.rows.kernel_solver(algorithm, "working-set", start)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
@@ -150,18 +139,12 @@ class Kernel(Similarity):
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
         if self.n <= SAMPLED_ABOVE:
             return super().degrees()
-        chosen, factor = self.sampled_degrees(self.n, random_state)
-        few = self.few(chosen, np.ones(chosen.size))
-        mean, squares = self.rows.every("kernel_sums", self.recipe, few, True).T / chosen.size
-        variance = np.maximum(squares - mean**2, 0.0) * (1.0 - 1.0 / factor)
-        self.degrees_error = float(np.sqrt(variance.max() / chosen.size)) * self.n
+        chosen = np.sort(check_random_state(random_state).choice(self.n, SAMPLE, replace=False))
+        few = self.few(chosen, np.ones(SAMPLE))
+        mean, squares = self.rows.every("kernel_sums", self.recipe, few, True).T / SAMPLE
+        variance = np.maximum(squares - mean**2, 0.0) * (1.0 - SAMPLE / self.n)
+        self.degrees_error = float(np.sqrt(variance.max() / SAMPLE)) * self.n
         return np.asarray(mean * self.n)
-
-    def sampled_degrees(self, count: int, random_state: Any = 0) -> tuple[Ints, float]:
-        """Which of so many objects row sums are made of, and how many each stands for."""
-        if count <= SAMPLED_ABOVE:
-            return np.arange(count), 1.0
-        return np.sort(check_random_state(random_state).choice(count, SAMPLE, replace=False)), count / SAMPLE
 
     def representatives(self, count: int) -> Ints:
         """Up to so many objects spread evenly along a fixed direction, the same in whatever order."""

@@ -33,9 +33,7 @@ METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] 
 PROBLEMS = {
     "memory": ("api", "HostProblem"),
     "chunks": ("chunk_problem", "ChunkProblem"),
-    "kernel of chunks": ("chunk_kernel", "ChunkKernelProblem"),
     "tensors": ("tensor_problem", "TensorProblem"),
-    "kernel of tensors": ("tensor_problem", "TensorKernelProblem"),
 }
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
 

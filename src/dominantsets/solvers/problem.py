@@ -113,8 +113,6 @@ class Problem:
     for and kept from one cluster to the next; degrees that are given are taken over, and change.
     """
 
-    moves_payoffs = True  # whether payoffs of all objects are here, and can be kept by their changes
-
     def __init__(
         self,
         similarity: Similarity,

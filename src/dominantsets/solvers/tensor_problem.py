@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch import Tensor
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
-from dominantsets.rows.tensor_operations import FormulaTensors, KernelTensors
+from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed, explain_oom, to_numpy, to_numpy_pinned
 from dominantsets.rows.tiles import Tiles
 from dominantsets.solvers.api import HostProblem
@@ -23,16 +22,15 @@ from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import HALTING, DominantSet
 from dominantsets.solvers.starts import starting_point
-from dominantsets.solvers.tensor_dual import CANDIDATES, TensorDual, exact_products
+from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual, exact_products
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
-from dominantsets.solvers.tensor_working_set import WorkingSets
 
 PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are there at once
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
 
-class _OnDevice(HostProblem):
-    """As :class:`Problem`, with masks and degrees on the device of the features."""
+class TensorProblem(HostProblem):
+    """As :class:`Problem` for low-rank features on a device, where masks and degrees are too."""
 
     def __init__(self, similarity: Any, shift: float, degrees: Floats | None = None) -> None:
         self.rows, self.device = similarity.rows, similarity.rows.device
@@ -40,6 +38,11 @@ class _OnDevice(HostProblem):
         super().__init__(similarity, shift, sent)
         on_card = self.device.type == "cuda"
         self.clock = Stopwatch(wait=torch.cuda.synchronize) if on_card else Stopwatch()
+
+    @property
+    def local(self) -> FormulaTensors:
+        """The rows as the formula sees them."""
+        return tensor_operations.local(self.rows, self.similarity.recipe)
 
     def _everybody(self) -> Any:
         return torch.ones(self.n, dtype=torch.bool, device=self.device)
@@ -61,16 +64,14 @@ class _OnDevice(HostProblem):
         self.n_alive -= len(members)
         if self._degrees is not None:
             # what the formula has on the diagonal concerns the removed objects alone
-            self._degrees -= self._summed(
-                gone, torch.ones(len(gone), dtype=torch.float64, device=self.device)
-            )
+            self._degrees -= self.local.summed(gone, torch.ones_like(gone, dtype=torch.float64))
             self._degrees[gone] = -torch.inf
 
     def recompute_degrees(self) -> None:
-        degrees = self._degrees_of(None if self.n_alive == self.n else self.alive)
+        degrees = self.local.degrees_of(None if self.n_alive == self.n else self.alive)
         self._degrees = degrees.masked_fill_(~self.alive, -torch.inf)
 
-    def in_component_of(self, x: Point) -> _OnDevice:
+    def in_component_of(self, x: Point) -> TensorProblem:
         return self
 
     def living(self) -> Ints:
@@ -93,44 +94,6 @@ class _OnDevice(HostProblem):
     def recomputed(self, x: Point) -> Recomputed:
         tiles = Tiles(self.rows.send(x.support), np.array([len(x.support)]))
         return self._recomputed(tiles, tiles.spread(self.rows.send(x.weights)))[0]
-
-    # what low-rank features and kernels do in their own ways ------------------------------------------------
-
-    @abstractmethod
-    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
-        """Sums of weights times similarity of all objects, with something on the diagonal."""
-
-    @abstractmethod
-    def _degrees_of(self, alive: Tensor | None) -> Tensor:
-        """Sums of similarity to the objects that are alive."""
-
-    @abstractmethod
-    def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
-        """Removed objects with a payoff above a level."""
-
-    @abstractmethod
-    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
-        """Payoffs of members, as the tiles are, and what ``_values`` takes up."""
-
-    @abstractmethod
-    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Payoffs of all objects as if none had a weight: blocks of starts × rows, and what to add."""
-
-    @abstractmethod
-    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
-        """The ball of each point, where there is one."""
-
-    @abstractmethod
-    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
-        """From some starts at once."""
-
-    @abstractmethod
-    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
-        """Whether the Hessian is negative definite on the face, for some of the ends, where that is known."""
-
-    @abstractmethod
-    def _group_size(self, count: int) -> int:
-        """How many of so many starts fit the device at once."""
 
     # solving -----------------------------------------------------------------------------------------------
 
@@ -159,7 +122,8 @@ class _OnDevice(HostProblem):
         if options.trace:
             raise ValueError("trace=True is not there on a device, where many starts share their steps.")
         found: dict[int, DominantSet] = {}
-        size = self._group_size(len(starts))
+        d = self.rows.d
+        size = max(1, allowed(GROUP_BYTES, self.device) // (64 * d * d)) if d <= DENSE_LIMIT else len(starts)
         with explain_oom(f"{len(starts)} starts over {self.n:,} objects"):
             for begin in range(0, len(starts), size):
                 ends = self._ascend(starts[begin : begin + size], options, monitor)
@@ -171,7 +135,10 @@ class _OnDevice(HostProblem):
 
     def _recomputed(self, tiles: Tiles, weights: Tensor) -> list[Recomputed]:
         """What certificates say of many points, in float64: of the members, and of all objects in blocks."""
-        inside, known = self._inside(tiles, weights)
+        local = self.local
+        mixtures = local.mixtures(tiles, weights)
+        products = exact_products(local, tiles, mixtures[0])
+        inside = local.inside(tiles, weights, self.shift, mixtures[1], products)
         f = tiles.total(weights * inside)
         nothing = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
         most = torch.where(tiles.valid, inside, -torch.inf).amax(1)
@@ -179,10 +146,11 @@ class _OnDevice(HostProblem):
         most = nothing.scatter_reduce(0, tiles.owner, most, "amax")
         least = (-nothing).scatter_reduce(0, tiles.owner, least, "amin")
         outside = nothing
-        for _, values, constant in tiles.outsiders(self._values(tiles, weights, known), self.n):
+        height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
+        for values, constant in tiles.outsiders(local.all_values(mixtures, self.alive, height), self.n):
             outside = torch.maximum(outside, values.amax(1) + constant)
         rows = torch.stack([f, least, most, outside], 1).tolist()
-        return [Recomputed(*row, ball) for row, ball in zip(rows, self._balls(known, f), strict=True)]
+        return [Recomputed(*row[:4], ball) for row, ball in zip(rows, self._balls(mixtures, f), strict=True)]
 
     def _certified(self, ends: AscentResult, options: SolverOptions) -> list[DominantSet]:
         """The clusters with their certificates; one sweep over all objects for all of them."""
@@ -209,21 +177,6 @@ class _OnDevice(HostProblem):
         self.clock.add("results to the host")
         return [cluster for part in parts for cluster in part]
 
-
-class TensorProblem(_OnDevice):
-    """Low-rank features on a device, solved by the dual."""
-
-    @property
-    def local(self) -> FormulaTensors:
-        """The rows as the formula sees them."""
-        return tensor_operations.local(self.rows, self.similarity.recipe)
-
-    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
-        return self.local.summed(objects, weights)
-
-    def _degrees_of(self, alive: Tensor | None) -> Tensor:
-        return self.local.degrees_of(alive)
-
     def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
         """By a rough sweep, and exactly for those that it finds; all exactly where they are too many."""
         local = self.local
@@ -243,27 +196,13 @@ class TensorProblem(_OnDevice):
         values = values if bias is None else values + bias
         return tiles.objects[tiles.valid & (values > least)]
 
-    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
-        local = self.local
-        mixtures = local.mixtures(tiles, weights)
-        products = exact_products(local, tiles, mixtures[0])
-        return local.inside(tiles, weights, self.shift, mixtures[1], products), mixtures
-
-    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
-        height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
-        return self.local.all_values(known, self.alive, height)
-
-    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
+    def _balls(self, mixtures: tuple[Tensor, Tensor], f: Tensor) -> list[tuple[Floats, float] | None]:
         formula, center = self.similarity.formula, self.similarity.recipe.center
         if not formula.has_bias or center is None:
             return [None] * len(f)
-        means, biases = to_numpy(known[0]) / formula.root, to_numpy(known[1])
+        means, biases = to_numpy(mixtures[0]) / formula.root, to_numpy(mixtures[1])
         radii = [formula.ball(*one) for one in zip(means, biases.tolist(), f.tolist(), strict=True)]
         return [(mean + center, radius) for mean, radius in zip(means, radii, strict=True)]
-
-    def _group_size(self, count: int) -> int:
-        d = self.rows.d
-        return max(1, allowed(GROUP_BYTES, self.device) // (64 * d * d)) if d <= 2_000 else count
 
     def _dual(self) -> TensorDual:
         return TensorDual(self.local, self.shift, self.alive, self.n_alive, self.clock)
@@ -289,50 +228,6 @@ class TensorProblem(_OnDevice):
             objects, weights = objects[which], weights[which]
         tiles = Tiles(objects, ends.counts[asked])
         return dict(zip(asked, dual.definite(W, tiles, tiles.spread(weights)).tolist(), strict=True))
-
-
-class TensorKernelProblem(_OnDevice):
-    """A kernel of features on a device, solved by working sets."""
-
-    @property
-    def local(self) -> KernelTensors:
-        """The rows as the kernel sees them."""
-        return tensor_operations.kernel(self.rows, self.similarity.recipe)
-
-    def _summed(self, objects: Tensor, weights: Tensor) -> Tensor:
-        return self.local.summed(self.local.at(objects), weights)[0]
-
-    def _degrees_of(self, alive: Tensor | None) -> Tensor:
-        """Estimated from a sample where many are alive, as the similarity does."""
-        chosen, factor = self.similarity.sampled_degrees(self.n_alive)
-        living = self.living() if alive is not None else np.arange(self.n)
-        objects = self.rows.send(living[chosen])
-        out = self._summed(objects, torch.ones(len(objects), dtype=torch.float64, device=self.device))
-        out[objects] -= 1.0
-        return out * factor
-
-    def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
-        payoffs = self._summed(objects, weights)
-        payoffs[objects] -= weights
-        return torch.nonzero((payoffs > level) & ~self.alive).view(-1)
-
-    def _inside(self, tiles: Tiles, weights: Tensor) -> tuple[Tensor, Any]:
-        return self.local.inside(tiles, weights, self.shift), None
-
-    def _values(self, tiles: Tiles, weights: Tensor, known: Any) -> Iterator[tuple[int, Tensor, Tensor]]:
-        return self.local.all_values(tiles, weights, self.alive)
-
-    def _balls(self, known: Any, f: Tensor) -> list[tuple[Floats, float] | None]:
-        return [None] * len(f)
-
-    def _group_size(self, count: int) -> int:
-        return WorkingSets.group_size(self.device)
-
-    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
-        return WorkingSets(self.local, self.shift, self.alive, starts, options.tol).run(options, monitor)
-
-    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
-        return {}
 
 
 def _joined(ends: list[AscentResult]) -> AscentResult:

@@ -168,8 +168,11 @@ class _Rounds:
         self.x = x
         self._since_refresh += 1
         moved = np.flatnonzero(change)
-        anew = not problem.moves_payoffs or problem.similarity.is_sparse
-        if anew or 2 * moved.size > 3 * x.support.size or self._since_refresh > REFRESH:
+        if (
+            problem.similarity.is_sparse
+            or 2 * moved.size > 3 * x.support.size
+            or self._since_refresh > REFRESH
+        ):
             self.recompute()
             return
         r = self.payoffs.r
