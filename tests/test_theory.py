@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import random_similarity
 from dominantsets import solve
 from dominantsets.theory import gap_bound, log_gap_bound
+from support import random_similarity
 
 
 @given(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import tracemalloc
 
 import numpy as np
@@ -12,9 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import features, random_similarity
 from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
 from dominantsets.solvers import Problem, working_set
+from support import assert_certified, features, press_ctrl_c, random_similarity
 
 
 @given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9]), st.floats(0.0, 10.0))
@@ -22,14 +20,7 @@ def test_answers_are_kkt_points_of_the_whole_problem(n, seed, zeros, shift):
     A = random_similarity(n, seed, zeros)
     for stored in (A, sp.csr_array(A)):
         cluster = solve(stored, algorithm="working-set", shift=shift, tol=1e-11)
-        x = np.zeros(n)
-        x[cluster.members] = cluster.weights
-        r = A @ x - shift * x
-        f = x @ r
-        assert cluster.weights.min() > 0
-        assert x.sum() == pytest.approx(1.0, abs=1e-12)
-        assert r.max() - f <= 1e-9 * max(1.0, shift)
-        assert cluster.value == pytest.approx(f + shift, abs=1e-11 * max(1.0, shift))
+        assert_certified(A, cluster, rounding=1e-11, stationary=1e-9)
 
 
 @given(st.integers(5, 60), st.integers(0, 10_000), st.floats(0.0, 5.0))
@@ -74,10 +65,7 @@ def test_blocks_of_coordinates_reach_kkt_points(n, seed, shift, zeros):
             patch.setattr(working_set, "BLOCK_LIMIT", 16)
             cluster = solve(stored, algorithm="working-set", shift=shift, tol=1e-11)
         if cluster.status is not Status.DISSOLVED:
-            x = np.zeros(n)
-            x[cluster.members] = cluster.weights
-            r = A @ x - shift * x
-            assert r.max() - x @ r <= 1e-9 * max(1.0, shift)
+            assert_certified(A, cluster, rounding=1e-11, stationary=1e-9)
 
 
 def test_a_dense_start_begins_from_its_best_candidates():
@@ -119,9 +107,7 @@ def test_it_can_be_stopped():
     A = random_similarity(800, seed=3)
     stopped = solve(A, algorithm="working-set", shift=3.0, callback=lambda progress: progress.n_iter > 0)
     assert stopped.status is Status.STOPPED
-    interrupted = solve(
-        A, algorithm="working-set", shift=3.0, callback=lambda progress: os.kill(os.getpid(), signal.SIGINT)
-    )
+    interrupted = solve(A, algorithm="working-set", shift=3.0, callback=press_ctrl_c)
     assert interrupted.status is Status.INTERRUPTED
     for cluster in (stopped, interrupted):
         assert cluster.weights.sum() == pytest.approx(1.0)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from conftest import random_similarity
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
 from dominantsets.labels.refinement import _Sums, _Table, refine, self_similarities
+from support import random_similarity
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
 

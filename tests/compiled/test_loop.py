@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import random_similarity
 from dominantsets import Step
 from dominantsets.compiled import loop as _kernels
+from support import random_similarity
 
 N = 6
 

@@ -1,117 +1,16 @@
-"""Path-based similarity: trees, and a suite that would catch a wrong theorem."""
+"""The exact solver of path-based similarity: a suite that would catch a wrong theorem."""
 
 from __future__ import annotations
-
-import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import pdist, squareform
-from sklearn.datasets import make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
 
 import brute_force
-from dominantsets import DominantSets, Status, as_similarity, path_clusters, path_spectrum, peel, solve
-from dominantsets.similarity import single_linkage
-
-
-def random_distances(n: int, seed: int, ties: bool) -> np.ndarray:
-    """A random symmetric matrix; with ties, small integers and zeros."""
-    rng = np.random.default_rng(seed)
-    D = rng.integers(0, 6, (n, n)).astype(float) if ties else rng.random((n, n)) + 0.1
-    D = np.triu(D, 1)
-    return D + D.T
-
-
-def path(D: np.ndarray):
-    return as_similarity(D, "path", metric="precomputed")
-
-
-# ---- trees ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 5, 8, 12])
-@pytest.mark.parametrize("kind", ["continuous", "lattice", "far apart"])
-def test_every_way_to_a_tree_has_scipys_heights(d, kind, monkeypatch):
-    rng = np.random.default_rng(d)
-    X = rng.normal(size=(300, d))
-    if kind == "lattice":
-        X = np.round(2 * X)
-    elif kind == "far apart":
-        X[150:] += 100.0
-    expected = np.sort(linkage(X, "single")[:, 2])
-    points = np.unique(X, axis=0)
-    for limit in (10**6, 0):  # SciPy's own, then ours
-        monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", limit)
-        tree = single_linkage.tree_of_features(X)
-        np.testing.assert_allclose(np.sort(tree.height), expected, rtol=1e-12, atol=1e-12)
-        assert not tree.approximate
-    if len(points) > 1:
-        for edges in (single_linkage.boruvka(points), single_linkage._spanning.prim_features(points)):
-            np.testing.assert_allclose(
-                np.sort(edges[2]), np.sort(linkage(points, "single")[:, 2]), rtol=1e-12
-            )
-    matrix = single_linkage.tree_of_matrix(squareform(pdist(X)))
-    np.testing.assert_allclose(np.sort(matrix.height), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_linkage_is_scipys():
-    from scipy.cluster.hierarchy import cophenet, is_valid_linkage
-
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    Z = as_similarity(X, "path").tree.linkage()
-    assert is_valid_linkage(Z)
-    np.testing.assert_allclose(cophenet(Z), cophenet(linkage(X, "single")), rtol=1e-12)
-
-
-def test_many_dimensions_and_objects_say_that_they_are_approximate(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(60, 12)), rng.normal(size=(60, 12)) + 30])
-    exact = single_linkage.tree_of_features(X)
-    monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", 0)
-    monkeypatch.setattr(single_linkage, "PRIM_LIMIT", 50)
-    with pytest.warns(UserWarning, match="approximate, made from 15 nearest neighbours"):
-        S = as_similarity(X, "path")
-    assert S.tree.approximate
-    assert S.tree.n_components == 1
-    # heights can only be too large, and the gap between the groups is found
-    assert (np.sort(S.tree.height) >= np.sort(exact.height) - 1e-12).all()
-    assert S.top == pytest.approx(exact.height.max(), rel=0.05)
-
-
-def test_a_graph_of_distances_with_zeros_and_several_components():
-    edges = {(0, 1): 0.0, (1, 2): 2.0, (3, 4): 1.0, (0, 2): 5.0}
-    G = sp.coo_array((list(edges.values()), tuple(zip(*edges, strict=True))), shape=(6, 6)).tocsr()
-    S = as_similarity(G, "path", metric="precomputed")
-    assert S.tree.n_components == 3
-    assert S.top == 2.0
-    np.testing.assert_array_equal(S.column(0), [0, 2, 0, 0, 0, 0])
-    clusters = path_clusters(S, shift=10.0)
-    assert [c.members.tolist() for c in clusters] == [[0, 1, 2], [3, 4], [5]]
-    for start, members in ((0, [0, 1, 2]), (3, [3, 4]), (5, [5])):
-        for algorithm in ("pairwise", "away"):
-            cluster = solve(S, shift=10.0, algorithm=algorithm, start=start)
-            assert cluster.members.tolist() == members
-            assert cluster.margin == np.inf  # nobody else is in the component
-            assert cluster.status is Status.CONVERGED
-    assert [len(c) for c in peel(S, 3, shift=10.0)] == [3, 2]  # 5 is like nobody
-
-
-def test_a_tree_takes_memory_in_proportion_to_n():
-    X = np.random.default_rng(0).normal(size=(20_000, 3))
-    as_similarity(X[:600], "path")
-    tracemalloc.start()
-    S = as_similarity(X, "path")
-    S.degrees()
-    solve(S, shift=5.0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 600 * len(X)
-
+from dominantsets import as_similarity, path_clusters, path_spectrum, peel, solve
+from support import assert_certified, minimax, path, random_distances, vector
 
 # ---- the theorem ----------------------------------------------------------------------------------
 
@@ -120,21 +19,11 @@ def test_a_tree_takes_memory_in_proportion_to_n():
 def test_each_exact_answer_is_a_kkt_point_of_the_dense_problem(n, seed, ties, shift):
     S = path(random_distances(n, seed, ties))
     A = S.toarray()
-    size = S.top + abs(shift)
     for cluster in path_clusters(S, shift=shift, weak=True):
-        x = np.zeros(n)
-        x[cluster.members] = cluster.weights
-        assert cluster.weights.min() > 0
-        assert x.sum() == pytest.approx(1.0, abs=1e-13)
+        assert_certified(A, cluster, stationary=1e-12)
+        x = vector(cluster, n)
         r = A @ x - shift * x
-        f = x @ r
-        assert r.max() <= f + 1e-12 * size
-        np.testing.assert_allclose(r[cluster.members], f, atol=1e-12 * size)
-        assert cluster.value == pytest.approx(f + shift, abs=1e-12 * size)
-        assert cluster.gap <= 1e-12 * size
-        outside = np.setdiff1d(np.arange(n), cluster.members)
-        if outside.size:
-            assert cluster.margin == pytest.approx(f - r[outside].max(), abs=1e-12 * size)
+        np.testing.assert_allclose(r[cluster.members], x @ r, atol=1e-12 * (S.top + abs(shift)))
 
 
 @settings(max_examples=60)
@@ -213,10 +102,7 @@ def test_equal_objects_are_one_cluster():
 @given(st.integers(3, 30), st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.5, 2.0]))
 def test_peeling_takes_the_highest_value_of_what_is_left(n, seed, ties, shift):
     D = random_distances(n, seed, ties)
-    P = np.array(D)
-    for k in range(n):
-        P = np.minimum(P, np.maximum.outer(P[:, k], P[k]))
-    S = path(D)
+    P, S = minimax(D), path(D)
     left = np.arange(n)
     for cluster in peel(S, min(4, n), shift=shift):
         # the objects left keep their distances, so their own tree has the answer
@@ -274,51 +160,6 @@ def test_a_cluster_gives_way_where_its_parent_begins():
 # ---- use -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [make_moons, make_circles])
-def test_shapes_that_other_similarities_cannot_find(make):
-    kwargs = {"factor": 0.4} if make is make_circles else {}
-    X, y = make(600, noise=0.04, random_state=0, **kwargs)
-    S = as_similarity(X, "path")
-    model = DominantSets(2, affinity="path", shift=0.05 * 600 * S.top, assign="average").fit(X)
-    assert adjusted_rand_score(y, model.labels_) > 0.99
-    assert all(c.strict for c in model.clusters_)
-    new, answer = make(200, noise=0.04, random_state=1, **kwargs)
-    assert adjusted_rand_score(answer, model.predict(new)) > 0.98
-
-
-def test_copies_of_an_edge_are_added_up_as_scipy_does():
-    G = sp.csr_array(([1.0, 1.0, 5.0, 7.0], [1, 1, 2, 3], [0, 2, 3, 4, 4]), shape=(4, 4))
-    kept = G.copy()
-    S = as_similarity(G, "path", metric="precomputed")
-    assert S.tree.height.tolist() == [2.0, 5.0, 7.0]
-    assert G.nnz == kept.nnz  # the caller's graph is as it was
-
-
-def test_components_are_never_put_together():
-    G = sp.csr_array(([1.0, 2.0], ([0, 2], [1, 3])), shape=(5, 5))
-    options = {"affinity": "path", "affinity_params": {"metric": "precomputed"}, "shift": 10.0}
-    S = as_similarity(G, "path", metric="precomputed")
-    assert [c.members.tolist() for c in path_clusters(S, shift=10.0)] == [[0, 1], [2, 3], [4]]
-    peeling = peel(S, 5, shift=10.0)
-    assert [c.members.tolist() for c in peeling] == [[0, 1], [2, 3]]
-    model = DominantSets(2, **options).fit(G)
-    assert model.labels_.tolist() == [0, 0, 1, 1, -1]
-    new = sp.csr_array(([0.5, 0.5], ([0, 1], [0, 3])), shape=(3, 5))
-    assert model.predict(new).tolist() == [0, 1, -1]
-    always = DominantSets(2, assign="average", **options).fit(G)
-    assert always.labels_.tolist() == [0, 0, 1, 1, -1]
-    assert always.predict(new).tolist() == [0, 1, -1]
-
-
-def test_two_objects_and_huge_shifts():
-    S = as_similarity(np.array([[0.0], [1.0]]), "path")
-    assert [c.members.tolist() for c in peel(S, 2, shift=3.0)] == [[0, 1]]
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    huge = path_clusters(as_similarity(X, "path"), shift=1e160)
-    assert [len(c) for c in huge] == [20]
-    assert np.isfinite(huge[0].value)
-
-
 def test_a_given_start_is_honoured():
     S = as_similarity(np.array([[0.0], [1.0], [2.0], [7.0], [8.0]]), "path")
     assert solve(S).algorithm == "exact"
@@ -354,28 +195,10 @@ def test_exact_needs_a_tree_and_no_start():
         path_spectrum(as_similarity(A))
 
 
-@pytest.mark.parametrize(
-    ("X", "params", "words"),
-    [
-        (np.ones((3, 2)), {"metric": "precomputed"}, r"square and not empty, got shape \(3, 2\)"),
-        (np.array([[0.0, -1.0], [-1.0, 0.0]]), {"metric": "precomputed"}, "negative"),
-        (np.array([[0.0, 1.0], [2.0, 0.0]]), {"metric": "precomputed"}, "not symmetric"),
-        (sp.csr_array(np.ones((2, 3))), {"metric": "precomputed"}, "must be square"),
-        (sp.csr_array(-np.eye(2)), {"metric": "precomputed"}, "negative distances"),
-        (sp.csr_array(np.eye(3)), {}, "metric='precomputed'"),
-        (np.ones((3, 2)), {"metric": "cityblock"}, "'euclidean', 'precomputed'"),
-    ],
-)
-def test_bad_input(X, params, words):
-    with pytest.raises(ValueError, match=words):
-        as_similarity(X, "path", **params)
-
-
-def test_new_objects_by_their_distances():
-    D = squareform(pdist(np.array([[0.0], [1.0], [2.0], [9.0]])))
-    S = path(D)
-    new = np.array([[0.5, 0.5, 1.5, 8.5], [9.0, 8.0, 7.0, 0.0]])
-    # through the nearest object: 0 (a step of 0.5, then 1 to the next) and 3 itself
-    np.testing.assert_allclose(S.cross(new, np.arange(4)), [[6.5, 6, 6, 0], [0, 0, 0, 7]])
-    sparse = S.cross(sp.csr_array(new + 1e-12), np.arange(4))
-    np.testing.assert_allclose(sparse, S.cross(new, np.arange(4)), atol=1e-9)
+def test_two_objects_and_huge_shifts():
+    S = as_similarity(np.array([[0.0], [1.0]]), "path")
+    assert [c.members.tolist() for c in peel(S, 2, shift=3.0)] == [[0, 1]]
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    huge = path_clusters(as_similarity(X, "path"), shift=1e160)
+    assert [len(c) for c in huge] == [20]
+    assert np.isfinite(huge[0].value)

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import features, formula, inverse_distance
 from dominantsets import as_similarity
 from dominantsets.similarity import kernel, neighbors
 from dominantsets.solvers import Point, Problem
+from support import features, formula, inverse_distance
 
 ROWS = np.array([3, 0, 17, 59, 31])
 COLS = np.array([17, 2, 3])

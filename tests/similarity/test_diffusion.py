@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from conftest import diffusion_by_hand, features
 from dominantsets import DominantSets, as_similarity
 from dominantsets.similarity import diffusion
+from support import diffusion_by_hand, features
 
 
 @pytest.mark.parametrize("lanczos", [False, True])

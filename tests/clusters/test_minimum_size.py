@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-from conftest import inverse_distance, random_similarity
 from dominantsets import DominantSets, Status, as_similarity, guaranteed_shift, peel, sufficient_shift
+from support import inverse_distance, random_similarity
 
 KINDS = ["sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "dense", "graph", "callable"]
 
