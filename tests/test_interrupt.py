@@ -15,7 +15,7 @@ from dominantsets import DominantSets, End, Status, as_similarity, solve
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
-ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9}
+ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9, "max_time": 60.0}
 
 
 @pytest.mark.parametrize("algorithm", ["fw", "replicator"])
@@ -54,8 +54,8 @@ def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
 
 def test_a_time_limit_returns_what_has_been_reached():
     A = random_similarity(500, seed=0)
-    for options in (ENDLESS, {**ENDLESS, "algorithm": "replicator", "start": "barycenter"}):
-        cluster = solve(A, max_time=0.2, **options)
+    for options in ({}, {"algorithm": "replicator", "start": "barycenter"}):
+        cluster = solve(A, **{**ENDLESS, **options, "max_time": 0.2})
         assert cluster.status is Status.TIME_LIMIT
         assert_certified(A, cluster)
 
@@ -84,7 +84,7 @@ said = []
 def say(progress):
     if not said:
         said.append(print("started", flush=True))
-cluster = solve(A, algorithm="fw", tol=0.0, max_iter=10**12, callback=say)
+cluster = solve(A, algorithm="fw", tol=0.0, max_iter=10**12, max_time=60.0, callback=say)
 print(cluster.status.value, abs(cluster.weights.sum() - 1) < 1e-9, cluster.gap > 0)
 """
 
@@ -98,7 +98,7 @@ def test_a_real_sigint_returns_a_partial_result():
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "started"
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=5)
+        out, error = process.communicate(timeout=60)
     finally:
         process.kill()
     assert out.split() == ["interrupted", "True", "True"], error

@@ -136,7 +136,7 @@ def test_a_path_based_similarity_is_solved_from_its_starts():
 def test_it_can_be_stopped_and_interrupted():
     S = as_similarity(features(3_000, 20), "laplacian")
     options = {"shift": 2.0, "n_starts": 4, "random_state": 0}
-    stopped = multistart(S, 50, n_jobs=2, callback=lambda p: p.elapsed > 0.3, **options)
+    stopped = multistart(S, 500, n_jobs=2, max_time=60.0, callback=lambda p: p.elapsed > 0.3, **options)
     list(stopped)
     assert stopped.end is End.STOPPED
     late = multistart(S, 500, max_time=0.3, **options)
@@ -149,7 +149,7 @@ def test_it_can_be_stopped_and_interrupted():
             began.append(1)
             os.kill(os.getpid(), signal.SIGINT)
 
-    broken = multistart(S, 500, n_jobs=2, callback=interrupt, **options)
+    broken = multistart(S, 500, n_jobs=2, max_time=60.0, callback=interrupt, **options)
     list(broken)
     assert broken.end is End.INTERRUPTED
 
