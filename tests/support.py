@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
+from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import event, given
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
@@ -290,6 +294,40 @@ def assert_same_cluster(ours: DominantSet, theirs: DominantSet, atol: float = 1e
     assert ours.strict == theirs.strict
     np.testing.assert_array_equal(ours.members, theirs.members)
     np.testing.assert_allclose(ours.weights, theirs.weights, atol=atol)
+
+
+# properties ---------------------------------------------------------------------------------------------
+
+
+def given_comparisons(
+    at_least: float, *strategies: Any
+) -> Callable[[Callable[..., bool]], Callable[..., None]]:
+    """As ``hypothesis.given`` of a test that says, by True or False, whether there was anything to compare.
+
+    A property that compares nothing cannot fail; so it fails where less than this share of the examples did.
+    """
+
+    def decorate(test: Callable[..., bool]) -> Callable[..., None]:
+        counts = Counter[bool]()
+
+        @functools.wraps(test)
+        def one(*args: Any, **kwargs: Any) -> None:
+            compared = bool(test(*args, **kwargs))
+            event("compared" if compared else "nothing to compare")
+            counts[compared] += 1
+
+        drawn = given(*strategies)(one)
+
+        @functools.wraps(drawn)
+        def all_of_them(*args: Any, **kwargs: Any) -> None:
+            counts.clear()
+            drawn(*args, **kwargs)
+            share = counts[True] / max(1, counts.total())
+            assert share >= at_least, f"{counts[True]} of {counts.total()} examples compared anything"
+
+        return all_of_them
+
+    return decorate
 
 
 # signals ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import brute_force
 from dominantsets import as_similarity, path_clusters, path_spectrum, peel, solve
-from support import assert_certified, minimax, path, random_distances, vector
+from support import assert_certified, given_comparisons, minimax, path, random_distances, vector
 
 # ---- the theorem ----------------------------------------------------------------------------------
 
@@ -26,26 +26,32 @@ def test_each_exact_answer_is_a_kkt_point_of_the_dense_problem(n, seed, ties, sh
         np.testing.assert_allclose(r[cluster.members], x @ r, atol=1e-12 * (S.top + abs(shift)))
 
 
-@settings(max_examples=60)
-@given(st.integers(2, 6), st.integers(0, 100_000), st.integers(1, 6), st.sampled_from([-2, -1, 0, 1, 3, 5]))
+def whole_distances(n: int, seed: int, largest: int) -> list[list[int]]:
+    """Minimax distances of small whole numbers; few are 0, else chains of zeros would make all of them 0."""
+    rng = np.random.default_rng(seed)
+    D = rng.integers(0, largest + 1, (n, n))
+    D = np.triu(np.where(rng.random((n, n)) < 0.8, np.maximum(D, 1), D), 1)
+    return brute_force.minimax(D + D.T)
+
+
+@given_comparisons(
+    0.8, st.integers(2, 6), st.integers(0, 100_000), st.integers(1, 6), st.sampled_from([-2, -1, 0, 1, 3, 5])
+)
+@settings(max_examples=80)
 def test_brute_force_in_exact_rationals_finds_the_same_maxima(n, seed, largest, shift):
     """Strict and weak ones, with ties, duplicates and negative shifts."""
-    rng = np.random.default_rng(seed)
-    D = np.triu(rng.integers(0, largest + 1, (n, n)), 1)
-    _same_maxima(brute_force.minimax(D + D.T), shift)
+    return _same_maxima(whole_distances(n, seed, largest), shift)
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("n", [7, 8])
 def test_brute_force_for_seven_and_eight_objects(n, seed):
-    rng = np.random.default_rng(seed)
-    D = np.triu(rng.integers(0, 5, (n, n)), 1)
-    _same_maxima(brute_force.minimax(D + D.T), int(rng.integers(-1, 4)))
+    assert _same_maxima(whole_distances(n, seed, 4), seed % 5 - 1)
 
 
-def _same_maxima(P: list[list[int]], shift: int) -> None:
+def _same_maxima(P: list[list[int]], shift: int) -> bool:
     if max(map(max, P)) == 0:
-        return  # all objects equal: the offset is then 1 by definition, not max(D)
+        return False  # all objects equal: the offset is then 1 by definition, not max(D)
     strict, weak = brute_force.local_maxima(P, shift)
     clusters = path_clusters(path(np.array(P, dtype=float)), shift=float(shift), weak=True)
     assert {tuple(c.members.tolist()) for c in clusters if c.strict} == set(strict)
@@ -55,20 +61,22 @@ def _same_maxima(P: list[list[int]], shift: int) -> None:
             weights, value = strict[tuple(cluster.members.tolist())]
             assert cluster.value == pytest.approx(float(value), abs=1e-12)
             np.testing.assert_allclose(cluster.weights, [float(w) for w in weights], atol=1e-12)
+    return len(clusters) > 0
 
 
-@given(st.integers(3, 20), st.integers(0, 10_000), st.sampled_from([0.0, 0.2, 1.0]))
+@given_comparisons(0.95, st.integers(3, 20), st.integers(0, 10_000), st.sampled_from([0.0, 0.2, 1.0]))
 def test_pairwise_from_every_vertex_ends_in_an_exact_answer(n, seed, shift):
     D = random_distances(n, seed, ties=False)
     # distinct merge heights: random distances have them
     S = path(D)
     exact = {tuple(c.members.tolist()): c for c in path_clusters(S, shift=shift)}
-    for i in range(n):
-        if S.column(i).max() + shift <= 0:
-            continue  # similar to nobody: stationary where it stands, though no maximum
+    # an object that is similar to no other is stationary where it stands, though no maximum
+    starts = [i for i in range(n) if S.column(i).max() + shift > 0]
+    for i in starts:
         found = solve(S, algorithm="pairwise", start=i, shift=shift, tol=1e-13)
         assert tuple(found.members.tolist()) in exact
         assert found.value == pytest.approx(exact[tuple(found.members.tolist())].value, rel=1e-9)
+    return len(starts) > n / 2
 
 
 @given(st.integers(3, 15), st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 3.0]))
@@ -118,15 +126,16 @@ def test_peeling_takes_the_highest_value_of_what_is_left(n, seed, ties, shift):
 # ---- the whole resolution path ---------------------------------------------------------------------
 
 
-@given(st.integers(2, 25), st.integers(0, 10_000), st.booleans(), st.floats(-1.0, 30.0))
+@given_comparisons(0.7, st.integers(2, 25), st.integers(0, 10_000), st.booleans(), st.floats(-1.0, 30.0))
 def test_the_spectrum_says_which_clusters_exist(n, seed, ties, shift):
     S = path(random_distances(n, seed, ties))
     spectrum = path_spectrum(S)
     ends = np.concatenate([spectrum.shift_from, spectrum.shift_to])
     if np.abs(ends[np.isfinite(ends)] - shift).min(initial=np.inf) < 1e-9 * (1 + abs(shift)):
-        return  # an end that rounding decides; ends are tested below
+        return False  # an end that rounding decides; ends are tested below
     expected = {tuple(c.members.tolist()) for c in path_clusters(S, shift=shift) if len(c) > 1 and c.strict}
     assert {tuple(spectrum.members(k).tolist()) for k in spectrum.at(shift)} == expected
+    return len(expected) > 0
 
 
 def test_the_ends_of_the_spectrum_themselves():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
 from dominantsets.solvers import Problem, working_set
-from support import assert_certified, features, press_ctrl_c, random_similarity
+from support import assert_certified, features, given_comparisons, press_ctrl_c, random_similarity
 
 
 @given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9]), st.floats(0.0, 10.0))
@@ -23,13 +23,15 @@ def test_answers_are_kkt_points_of_the_whole_problem(n, seed, zeros, shift):
         assert_certified(A, cluster, rounding=1e-11, stationary=1e-9)
 
 
-@given(st.integers(5, 60), st.integers(0, 10_000), st.floats(0.0, 5.0))
+@given_comparisons(0.5, st.integers(5, 60), st.integers(0, 10_000), st.floats(0.0, 5.0))
 def test_weights_are_those_of_pairwise_where_supports_agree(n, seed, shift):
     A = random_similarity(n, seed)
     one = solve(A, algorithm="working-set", shift=shift, tol=1e-12)
     other = solve(A, algorithm="pairwise", shift=shift, tol=1e-12)
-    if one.members.tolist() == other.members.tolist() and one.strict:
-        np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+    if one.members.tolist() != other.members.tolist() or not one.strict:
+        return False  # two methods may climb to two maxima
+    np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+    return True
 
 
 def test_a_large_similarity_in_few_rounds():
@@ -57,15 +59,19 @@ def test_supports_beyond_the_block_are_optimised_a_block_at_a_time(monkeypatch):
             assert np.diff(cluster.trace.value).min() >= -1e-12
 
 
-@given(st.integers(20, 60), st.integers(0, 10_000), st.floats(0.0, 30.0), st.sampled_from([0.0, 0.7]))
+@given_comparisons(
+    0.7, st.integers(20, 60), st.integers(0, 10_000), st.floats(0.0, 30.0), st.sampled_from([0.0, 0.7])
+)
 def test_blocks_of_coordinates_reach_kkt_points(n, seed, shift, zeros):
-    A = random_similarity(n, seed, zeros)
+    A, settled = random_similarity(n, seed, zeros), 0
     for stored in (A, sp.csr_array(A)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working_set, "BLOCK_LIMIT", 16)
             cluster = solve(stored, algorithm="working-set", shift=shift, tol=1e-11)
         if cluster.status is not Status.DISSOLVED:
             assert_certified(A, cluster, rounding=1e-11, stationary=1e-9)
+            settled += 1
+    return settled > 0
 
 
 def test_a_dense_start_begins_from_its_best_candidates():
@@ -136,14 +142,16 @@ def test_a_cluster_of_a_graph_costs_what_it_touches():
     assert peak < n / 2
 
 
-@given(st.integers(2, 40), st.integers(0, 10_000), st.data())
+@given_comparisons(0.9, st.integers(2, 40), st.integers(0, 10_000), st.data())
 def test_the_ranking_is_the_argmax_of_degrees_that_fall(n, seed, data):
-    A = sp.csr_array(np.round(random_similarity(n, seed, zeros=0.7), 1))  # rounded: ties
-    problem = Problem(as_similarity(A), 0.0) if A.nnz else None
-    while problem is not None and problem.n_alive > 1:
+    A = sp.csr_array(np.ceil(10 * random_similarity(n, seed, zeros=0.7)))  # few different numbers: ties
+    problem, removals = Problem(as_similarity(A), 0.0), 0
+    while problem.n_alive > 1:
         assert problem.vertex() == int(problem.degrees.argmax())
         alive = np.flatnonzero(problem.alive).tolist()
         problem.remove(np.array(sorted(data.draw(st.sets(st.sampled_from(alive), min_size=1)))))
+        removals += 1
+    return removals > 0
 
 
 def test_peeling_a_graph_is_peeling_its_matrix():
