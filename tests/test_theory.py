@@ -29,7 +29,7 @@ def recorded(algorithm, n, seed, shift, start):
 
 
 @pytest.mark.parametrize("algorithm", ["fw", "pairwise", "away"])
-@given_comparisons(0.9, *runs)
+@given_comparisons(0.75, *runs)  # some starts are a step from the end
 def test_the_smallest_gap_stays_below_its_bound(algorithm, n, seed, shift, start):
     trace, off = recorded(algorithm, n, seed, shift, start)
     smallest = np.minimum.accumulate(2 * trace.gap)  # the gap of the theory
@@ -48,14 +48,14 @@ def test_the_smallest_gap_stays_below_its_bound(algorithm, n, seed, shift, start
 
 
 @pytest.mark.parametrize("algorithm", ["fw", "pairwise", "away"])
-@given_comparisons(0.9, *runs)
+@given_comparisons(0.75, *runs)  # some starts are a step from the end
 def test_the_steps_that_are_not_cut_short_bound_the_gap(algorithm, n, seed, shift, start):
     """The step before the factorial: with n! the bound of Theorem 2 is too far away to be a test of anything.
 
     A step with its optimal size gains (r_i - f)² / (2 r_i - f) toward i, (f - r_j)² / (2 r_j - f) away from j
     and (r_i - r_j)² / (2 a_ij) from j to i: each at least g² / 8M, with g = 2 (r_i - f) the gap and M the
-    largest similarity. So k such steps leave a gap of at most 2 √(2M gain / k); the first step of a run from a
-    vertex may have just that. Of away steps, at least (t + 1 - |σ_0|) / 2 are not cut short, because each
+    largest similarity. So k such steps leave a gap of at most 2 √(2M gain / k), which the first step from a
+    vertex may just reach. Of away steps, at least (t + 1 - |σ_0|) / 2 are not cut short, because each
     drop takes out an object that was there at the beginning or came in by a step toward it.
     """
     trace, off = recorded(algorithm, n, seed, shift, start)
