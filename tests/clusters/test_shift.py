@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
@@ -115,6 +116,24 @@ def test_blobs_are_counted(k):
 def test_digits_are_counted_about_right():
     X, _ = load_digits(return_X_y=True)
     assert 5 <= DominantSets(affinity="diffusion").fit(X).n_clusters_ <= 15
+
+
+def documents(n=600, n_words=2_000, n_topics=5, length=80, seed=0):
+    """tf-idf of texts whose words are drawn, half each, from what is common and from one of five topics."""
+    rng = np.random.default_rng(seed)
+    common, *topics = rng.dirichlet(np.full(n_words, 0.05), size=1 + n_topics)
+    y = rng.integers(n_topics, size=n)
+    counts = [rng.multinomial(length, 0.5 * common + 0.5 * topics[k]) for k in y]
+    return TfidfTransformer().fit_transform(sp.csr_array(np.array(counts))), y
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_documents_of_five_topics(seed):
+    X, y = documents(seed=seed)
+    assert 2 <= DominantSets(affinity="cosine").fit(X).n_clusters_ <= 12
+    model = DominantSets(5, affinity="cosine").fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert model.assignment_rate_ > 0.95
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])

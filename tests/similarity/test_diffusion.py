@@ -43,11 +43,6 @@ def test_new_objects_are_placed_among_their_neighbours():
     assert model.n_features_in_ == 64
 
 
-def test_better_than_k_means_on_digits():
-    X, y = load_digits(return_X_y=True)
-    assert adjusted_rand_score(y, DominantSets(10, affinity="diffusion").fit(X).labels_) > 0.8  # KMeans: .67
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
 def test_little_data(n):
     S = as_similarity(np.arange(float(n))[:, None], "diffusion")
