@@ -76,7 +76,7 @@ def test_cliques_of_graphs_of_codes(name):
     A = at_distance(points, d)
     assert A.sum() == 2 * edges
     assert_every_start_ends_in_a_maximal_clique(A, omega)
-    # a run that starts at a largest clique stays there; no value is above 1 - 1/omega (Motzkin and Straus, 1965)
+    # a run that starts at a largest clique stays there; no value is above 1 - 1/omega (Motzkin, Straus)
     x = np.array([any((p == word).all() for word in code) for p in points], dtype=float)
     assert x.sum() == omega
     stays = solve(A, algorithm="pairwise", shift=-0.5, start=x)
