@@ -38,30 +38,63 @@ def frank_wolfe(A: np.ndarray, rule: str, x: np.ndarray, t: int, eps: float = 0.
         j = int(support[np.argmin(r[support])])
         if r[i] - f <= eps or (rule != "fw" and i == j):
             break
-        if rule == "pairwise":
-            optimum = (r[i] - r[j]) / (2 * A[i, j]) if A[i, j] > 0 else np.inf
-            gamma = min(x[j], optimum)
-            f = f + 2 * gamma * (r[i] - r[j]) - 2 * gamma**2 * A[i, j]
-            x[i] += gamma
-            x[j] = x[j] - gamma if gamma < x[j] else 0.0
-            r = r + gamma * (A[:, i] - A[:, j])
-        elif rule == "fw" or r[i] - f >= f - r[j]:
-            gamma = (r[i] - f) / (2 * r[i] - f)
-            f = (1 - gamma) ** 2 * f + 2 * gamma * (1 - gamma) * r[i]
-            x = (1 - gamma) * x
-            x[i] += gamma
-            r = (1 - gamma) * r + gamma * A[:, i]
-        else:
-            largest = x[j] / (1 - x[j])
-            gamma = largest
-            if 2 * r[j] - f > 0:
-                gamma = min(largest, (f - r[j]) / (2 * r[j] - f))
-            f = (1 + gamma) ** 2 * f - 2 * gamma * (1 + gamma) * r[j]
-            x = (1 + gamma) * x
-            x[j] = x[j] - gamma if gamma < largest else 0.0
-            r = (1 + gamma) * r - gamma * A[:, j]
+        toward = rule == "fw" or (rule == "away" and r[i] - f >= f - r[j])
+        x, r, f = _step(A, "toward" if toward else rule, x, r, f, i, j)
         iterates.append(x.copy())
     return iterates
+
+
+def _step(
+    A: np.ndarray, kind: str, x: np.ndarray, r: np.ndarray, f: float, i: int, j: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """One step to i, away from j, or from j to i."""
+    x = x.copy()
+    if kind == "pairwise":
+        optimum = (r[i] - r[j]) / (2 * A[i, j]) if A[i, j] > 0 else np.inf
+        gamma = min(x[j], optimum)
+        f = f + 2 * gamma * (r[i] - r[j]) - 2 * gamma**2 * A[i, j]
+        x[i] += gamma
+        x[j] = x[j] - gamma if gamma < x[j] else 0.0
+        r = r + gamma * (A[:, i] - A[:, j])
+    elif kind == "toward":
+        gamma = (r[i] - f) / (2 * r[i] - f)
+        f = (1 - gamma) ** 2 * f + 2 * gamma * (1 - gamma) * r[i]
+        x = (1 - gamma) * x
+        x[i] += gamma
+        r = (1 - gamma) * r + gamma * A[:, i]
+    else:
+        largest = x[j] / (1 - x[j])
+        gamma = largest
+        if 2 * r[j] - f > 0:
+            gamma = min(largest, (f - r[j]) / (2 * r[j] - f))
+        f = (1 + gamma) ** 2 * f - 2 * gamma * (1 + gamma) * r[j]
+        x = (1 + gamma) * x
+        x[j] = x[j] - gamma if gamma < largest else 0.0
+        r = (1 + gamma) * r - gamma * A[:, j]
+    return x, r, f
+
+
+def successors(A: np.ndarray, rule: str, x: np.ndarray, tie: float) -> list[np.ndarray]:
+    """All points to which one step may lead, where payoffs that are less than ``tie`` apart count as equal.
+
+    Rounding decides between them, and two programs round differently. None at a stationary point.
+    """
+    r = A @ x
+    f = x @ r
+    support = np.flatnonzero(x > 0)
+    if r.max() - f <= tie:
+        return []
+    found = []
+    for i in np.flatnonzero(r >= r.max() - tie):
+        for j in support[r[support] <= r[support].min() + tie]:
+            kinds = {"fw": ["toward"], "pairwise": ["pairwise"]}.get(rule)
+            if kinds is None:
+                more = (r[i] - f) - (f - r[j])
+                kinds = [*(["toward"] if more >= -tie else []), *(["away"] if more <= tie else [])]
+            found += [
+                _step(A, kind, x, r, f, int(i), int(j))[0] for kind in kinds if i != j or kind == "toward"
+            ]
+    return found
 
 
 def replicator(A: np.ndarray, x: np.ndarray, t: int, eps: float = 0.0) -> list[np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import features, random_similarity
 from dominantsets import DominantSets, _checks, as_similarity, peel, solve
+from support import features, random_similarity
 
 GOOD = random_similarity(6, seed=0)
 

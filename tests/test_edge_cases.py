@@ -20,16 +20,16 @@ from joblib import Parallel, delayed
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
-from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, peel, solve
 from dominantsets.compiled import jit as _compile
 from dominantsets.solvers import Monitor, Problem, solve_problem
+from support import assert_certified, features, given_comparisons, random_similarity
 
 FEATURE_KINDS = ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path", "nearest_neighbors"]
 
 
-@given(
-    st.sampled_from(FEATURE_KINDS), st.integers(3, 30), st.integers(1, 4), st.integers(0, 10_000),
+@given_comparisons(
+    0.95, st.sampled_from(FEATURE_KINDS), st.integers(3, 30), st.integers(1, 4), st.integers(0, 10_000),
     st.floats(0.0, 3.0), st.sampled_from(["pairwise", "away"]),
 )  # fmt: skip
 def test_properties_on_features(kind, n, d, seed, shift, algorithm):
@@ -39,20 +39,11 @@ def test_properties_on_features(kind, n, d, seed, shift, algorithm):
     S = as_similarity(X, kind)
     A = S.toarray()
     if A.max() <= 1e-12:
-        return
+        return False
     shift *= A.max()
     cluster = solve(S, algorithm=algorithm, shift=shift, tol=1e-11)
-    x = np.zeros(n)
-    x[cluster.members] = cluster.weights
-    r = A @ x - shift * x
-    f = x @ r
-    size = A.max() + shift
-    assert cluster.weights.min() > 0
-    assert x.sum() == pytest.approx(1.0, abs=1e-12)
-    assert cluster.value == pytest.approx(f + shift, abs=1e-11 * size)
-    assert cluster.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-11 * size)
-    assert r.max() - f <= 1e-9 * size
-    assert x @ np.abs(r - f) <= 1e-8 * size
+    assert_certified(A, cluster, rounding=1e-11, stationary=1e-9)
+    return True
 
 
 @given(st.sampled_from(FEATURE_KINDS[:5]), st.integers(0, 10_000))

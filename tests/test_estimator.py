@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from conftest import features, inverse_distance, random_similarity
 from dominantsets import DominantSets, End, Similarity, Status, as_similarity, peel
+from support import features, inverse_distance, random_similarity
 
 CENTERS = [(0, 0), (10, 0), (0, 10)]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import random_similarity
 from dominantsets import Status, Step, as_similarity, solve
 from dominantsets.solvers import Monitor, Point, Problem
 from dominantsets.solvers import frank_wolfe as first_order
+from support import random_similarity
 
 RULES = ("fw", "pairwise", "away")
 

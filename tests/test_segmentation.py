@@ -104,6 +104,16 @@ def test_a_bundled_photograph_at_full_size():
     assert 2 <= len(result.clusters) <= 4
 
 
+def test_an_animal_before_the_sky():
+    """The silhouette that scikit-image has, brown, before a sky that grows darker downwards, and noise."""
+    animal = resize(data.horse().astype(float), (82, 100), order=0) < 0.5
+    down = np.linspace(1.0, 0.75, len(animal))[:, None, None]
+    image = np.where(animal[..., None], [0.45, 0.3, 0.2], down * [0.45, 0.65, 0.9])
+    image = np.clip(image + np.random.default_rng(0).normal(scale=0.02, size=image.shape), 0.0, 1.0)
+    labels = segment(image, 2, shift=15.0, smooth=0.0).labels
+    assert adjusted_rand_score(animal.ravel(), labels.ravel()) > 0.99
+
+
 def test_the_papers_airplane(data_folder):
     """Two segments agree with the four people who separated airplane and sky."""
     image = io.imread(data_folder / "images" / "airplane_3096_120x80.png")

@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from conftest import random_similarity
 from dominantsets import DominantSets, End
 from dominantsets.clusters.checkpoint import Checkpoint
+from support import random_similarity
 
 X, _ = make_blobs(300, centers=6, n_features=4, random_state=0)
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import warnings
-from itertools import combinations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from scipy.stats import chisquare
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from conftest import features, random_similarity
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
-from dominantsets.clusters import sampling
+from support import cliques, features, random_similarity
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
 
@@ -141,7 +136,7 @@ def test_a_path_based_similarity_is_solved_from_its_starts():
 def test_it_can_be_stopped_and_interrupted():
     S = as_similarity(features(3_000, 20), "laplacian")
     options = {"shift": 2.0, "n_starts": 4, "random_state": 0}
-    stopped = multistart(S, 50, n_jobs=2, callback=lambda p: p.elapsed > 0.3, **options)
+    stopped = multistart(S, 500, n_jobs=2, max_time=60.0, callback=lambda p: p.elapsed > 0.3, **options)
     list(stopped)
     assert stopped.end is End.STOPPED
     late = multistart(S, 500, max_time=0.3, **options)
@@ -154,99 +149,12 @@ def test_it_can_be_stopped_and_interrupted():
             began.append(1)
             os.kill(os.getpid(), signal.SIGINT)
 
-    broken = multistart(S, 500, n_jobs=2, callback=interrupt, **options)
+    broken = multistart(S, 500, n_jobs=2, max_time=60.0, callback=interrupt, **options)
     list(broken)
     assert broken.end is End.INTERRUPTED
 
 
-# sampling ----------------------------------------------------------------------------------------------
-
-
-def kernel(rows):
-    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
-    return np.exp(-squares / np.median(squares[np.triu_indices(len(rows), 1)]))
-
-
-@pytest.mark.parametrize("form", ["eigenvectors", "nystroem"])
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_a_k_dpp_has_the_right_probabilities(form, k, monkeypatch):
-    """All subsets of seven objects: drawn as often as det L_Y says. With every object a landmark the Nyström
-    kernel is the kernel itself."""
-    if form == "nystroem":
-        monkeypatch.setattr(sampling, "EXACT_LIMIT", 0)
-    rows = np.random.default_rng(5).normal(size=(7, 2))
-    L = kernel(rows)
-    subsets = list(combinations(range(7), k))
-    dets = np.array([np.linalg.det(L[np.ix_(s, s)]) for s in subsets])
-    random_state = np.random.RandomState(0)
-    draws = 4_000
-    counts = dict.fromkeys(subsets, 0)
-    for _ in range(draws):
-        counts[tuple(sorted(sampling.k_dpp(rows, k, random_state).tolist()))] += 1
-    _, p = chisquare(list(counts.values()), draws * dets / dets.sum())
-    assert p > 1e-3
-
-
-def test_elementary_polynomials_in_log_space():
-    values = np.array([0.5, 2.0, 3.0, 0.1])
-    table = sampling.log_elementary(np.log(values), 3)
-    for degree in range(4):
-        for m in range(degree, 5):
-            expected = sum(np.prod(c) for c in combinations(values[:m], degree)) if degree else 1.0
-            assert np.exp(table[degree, m]) == pytest.approx(expected)
-    tiny = sampling.log_elementary(np.full(500, np.log(1e-8)), 100)  # a product of 1e-800
-    assert np.isfinite(tiny[100, 500])
-
-
-def test_a_dpp_spreads_its_starts():
-    """Of ten blobs, ten DPP starts hit more than ten uniform ones do."""
-    rows, y = make_blobs(200, centers=10, n_features=2, cluster_std=0.3, random_state=0)
-    S = as_similarity(rows, "rbf")
-    hits = {}
-    for how in ("uniform", "dpp"):
-        random_state = np.random.RandomState(0)
-        hits[how] = np.mean(
-            [
-                np.unique(y[sampling.sample_starts(S, np.ones(200, bool), 10, how, random_state)]).size
-                for _ in range(40)
-            ]
-        )
-    assert hits["dpp"] > hits["uniform"] + 0.5
-
-
-@pytest.mark.parametrize("make", [lambda A: A, sp.csr_array])
-def test_objects_without_features_are_described_by_their_similarities(make):
-    A = as_similarity(X, "rbf").toarray()
-    chosen = sampling.sample_starts(
-        as_similarity(make(A)), np.arange(len(A)) >= 50, 6, "dpp", np.random.RandomState(0)
-    )
-    assert np.unique(chosen).size == 6
-    assert chosen.min() >= 50
-
-
-def test_more_starts_than_the_rank_are_filled_up_with_a_warning():
-    rows = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 5.0]]), 20, axis=0)
-    S = as_similarity(rows, "rbf")
-    with pytest.warns(UserWarning, match="only 3 of 5 starts"):
-        chosen = sampling.sample_starts(S, np.ones(60, bool), 5, "dpp", np.random.RandomState(0))
-    assert np.unique(chosen).size == 5
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert sampling.sample_starts(S, np.arange(60) < 4, 9, "dpp", np.random.RandomState(0)).size == 4
-
-
-def test_many_objects_need_no_large_matrix():
-    rows = np.random.default_rng(0).normal(size=(20_000, 3))
-    chosen = sampling.k_dpp(rows, 12, np.random.RandomState(0))
-    assert np.unique(chosen).size == 12
-
-
 # what a review found -----------------------------------------------------------------------------------
-
-
-def cliques(sizes, values, isolated=0):
-    blocks = [v * (np.ones((m, m)) - np.eye(m)) for m, v in zip(sizes, values, strict=True)]
-    return sp.csr_array(sp.block_diag([*blocks, sp.csr_array((isolated, isolated))]))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -301,7 +301,7 @@ def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
 
 
 def test_the_readme_example_runs(tmp_path):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
     assert len(blocks[0].strip().replace("\n\n", "\n").splitlines()) == 5
     script = tmp_path / "example.py"

@@ -13,10 +13,10 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel
+from dominantsets.rows import cluster as on_cluster
 from dominantsets.rows.base import Here
-from dominantsets.similarity import on_cluster
 from dominantsets.similarity.sharded import ShardedLowRank
-from test_dask import assert_same, chunked_graph, graph
+from support import assert_same_model, in_row_blocks, neighbor_graph
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -85,7 +85,7 @@ def kill(pid):
 
 
 def test_the_same_labels_as_in_memory(undisturbed, workers):
-    assert_same(DominantSets(**OPTIONS).fit(X), undisturbed)
+    assert_same_model(DominantSets(**OPTIONS).fit(X), undisturbed)
     assert undisturbed.labels_.chunks == (CHUNKS,)
     homes = undisturbed.similarity_.pieces._homes
     assert set(homes.values()) == set(workers)  # nobody is left without a share
@@ -113,14 +113,14 @@ def test_the_same_numbers_as_in_this_process(undisturbed):
 def test_other_kinds_and_many_starts(client, options):
     some = X[:2_000]
     here = DominantSets(3, **options).fit(some)  # resolution and refinement too, but for the second one
-    assert_same(here, DominantSets(3, **options).fit(da.from_array(some, chunks=(700, 6))))
+    assert_same_model(here, DominantSets(3, **options).fit(da.from_array(some, chunks=(700, 6))))
 
 
 def test_a_graph_in_row_blocks(client):
-    A = graph(2_000)
+    A = neighbor_graph(2_000)
     here = DominantSets(3, affinity="precomputed").fit(A)
-    there = DominantSets(3, affinity="precomputed").fit(chunked_graph(A, (500, 1_500)))
-    assert_same(here, there)
+    there = DominantSets(3, affinity="precomputed").fit(in_row_blocks(A, (500, 1_500)))
+    assert_same_model(here, there)
 
 
 def test_one_task_a_worker_and_round(client, workers, monkeypatch):
@@ -157,9 +157,9 @@ def test_all_workers_are_killed(client, undisturbed, workers):
 @pytest.mark.parametrize("affinity", ["laplacian", "precomputed"])
 def test_a_worker_is_killed_while_a_working_set_grows(client, workers, affinity):
     """Row sums, payoffs and rows that were fetched are made again too."""
-    data = graph(2_000) if affinity == "precomputed" else X[:1_500]
+    data = neighbor_graph(2_000) if affinity == "precomputed" else X[:1_500]
     options = {"affinity": affinity, "shift": 1.0, "algorithm": "working-set", "assign": None}
-    there = chunked_graph(data, (500, 1_500)) if affinity == "precomputed" else da.from_array(data, (500, 6))
+    there = in_row_blocks(data, (500, 1_500)) if affinity == "precomputed" else da.from_array(data, (500, 6))
     plain = DominantSets(3, **options).fit(there)
     done = []
 
@@ -240,11 +240,10 @@ def test_bad_data_on_a_worker_are_refused_in_the_usual_sentence(client, workers)
         DominantSets(2).fit(da.from_array(bad, chunks=(1_000, 6)))
 
 
-def holds(run):
-    return run in on_cluster._held
-
-
 def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):
+    def holds(run):  # a function of the test's own travels whole, one of a module by its name
+        return run in on_cluster._held
+
     model = DominantSets(2, shift=1e4).fit(da.from_array(X, chunks=(1_000, 6)))
     run = model.similarity_.pieces._run
     assert all(client.run(holds, run).values())

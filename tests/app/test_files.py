@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import random_similarity
 from dominantsets.app import files
 from dominantsets.app.files import FileError, read
+from support import random_similarity
 
 X = np.random.default_rng(0).normal(size=(6, 3)).round(3)
 CLASSES = list("aabbcc")

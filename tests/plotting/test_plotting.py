@@ -8,7 +8,6 @@ import pytest
 from matplotlib.patches import Rectangle
 from sklearn.datasets import make_blobs
 
-from conftest import random_similarity
 from dominantsets import DominantSets, solve
 from dominantsets.app.report import Report
 from dominantsets.plotting import (
@@ -24,6 +23,7 @@ from dominantsets.plotting import (
     plt,
 )
 from dominantsets.segmentation import Segmentation, segment
+from support import random_similarity
 
 mpl.use("Agg")
 

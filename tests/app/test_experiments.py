@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 
 import matplotlib as mpl
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 from dominantsets import as_similarity, solve
 from dominantsets.app import experiments
 from dominantsets.app.cli import Which, app
-from dominantsets.app.experiments import STUDIES, StudyError, _common, newsgroups, run_study
+from dominantsets.app.experiments import STUDIES, StudyError, _common, image, newsgroups, run_study
 from dominantsets.app.experiments.paper import NEWSGROUPS
 from dominantsets.app.experiments.synthetic import similarity
 
@@ -38,50 +37,78 @@ def test_every_study_has_a_name_on_the_command_line():
         assert len(study.cells(False, False)) >= len(study.cells(True, False)) > 0
 
 
-def test_all_of_it_quickly_and_again(tmp_path, monkeypatch):
-    """A whole quick run: a page with every study; a second one has nothing left to do."""
-    known = "DOMINANTSETS_DATA" in os.environ
-    if not known:
-        monkeypatch.setattr(newsgroups, "fetch_20newsgroups", _no_network)
-    arguments = ["reproduce", "all", "--quick", "--out", str(tmp_path)]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == (0 if known else 3), result.output
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for study in STUDIES.values():
-        assert study.title in page
-    assert page.count("data:image/png") >= (6 if known else 5)
-    assert "Holds: about two passes" in page
-    assert "Holds: the gap stays below the bounds" in page
-    for name in ("synthetic", "image", "multistart", "theory"):
-        assert (tmp_path / f"{name}.csv").exists()
-        assert (tmp_path / f"{name}.png").exists()
-
-    def refuse(cell):
-        raise AssertionError(f"{cell} was done before")
-
-    for name, study in STUDIES.items():
-        monkeypatch.setitem(experiments.STUDIES, name, replace(study, work=refuse))
-    assert CliRunner().invoke(app, arguments).exit_code == (0 if known else 3)
-    other = CliRunner().invoke(app, ["reproduce", "theory", "--out", str(tmp_path)])
-    assert other.exit_code == 2
-    assert "other settings" in other.stderr
-    assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["quick"] is True
+@pytest.fixture
+def _stranger(monkeypatch):
+    """A machine without the data, and without a network."""
+    monkeypatch.delenv("DOMINANTSETS_DATA", raising=False)
+    monkeypatch.setattr(newsgroups, "fetch_20newsgroups", _no_network)
+    _forget()
+    yield
+    _forget()
 
 
 def _no_network(*args, **options):
     raise OSError("there is no network")
 
 
-def test_without_newsgroups_the_others_go_on(tmp_path, monkeypatch):
+def _forget():
     newsgroups.documents.cache_clear()
-    monkeypatch.setattr(newsgroups, "fetch_20newsgroups", _no_network)
+    image.picture.cache_clear()
+
+
+def refuse(cell):
+    raise AssertionError(f"{cell} was done before")
+
+
+@pytest.mark.parametrize(
+    "left_out", [("multistart",), pytest.param((), marks=pytest.mark.slow)], ids=["but multistart", "all"]
+)
+@pytest.mark.usefixtures("_stranger")
+def test_all_of_it_quickly_and_again(tmp_path, monkeypatch, left_out):
+    """A page with every study but newsgroups, which are not here; a second run has nothing left to do."""
+    for name in left_out:
+        monkeypatch.delitem(experiments.STUDIES, name)
+    arguments = ["reproduce", "all", "--quick", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 3, result.output
+    assert "newsgroups is left out" in result.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    done = [name for name in STUDIES if name != "newsgroups"]
+    for study in STUDIES.values():
+        assert study.title in page
+    assert page.count("data:image/png") >= len(done)
+    assert "Holds: the gap stays below the bounds" in page
+    assert ("Holds: about two passes" in page) == ("multistart" in done)
+    for name in done:
+        assert (tmp_path / f"{name}.csv").exists()
+        assert (tmp_path / f"{name}.png").exists()
+        monkeypatch.setitem(experiments.STUDIES, name, replace(STUDIES[name], work=refuse))
+    assert CliRunner().invoke(app, arguments).exit_code == 3
+    other = CliRunner().invoke(app, ["reproduce", "theory", "--out", str(tmp_path)])
+    assert other.exit_code == 2
+    assert "other settings" in other.stderr
+    assert json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))["quick"] is True
+
+
+@pytest.mark.parametrize("name", ["newsgroups", "image"])
+@pytest.mark.usefixtures("data_folder")
+def test_studies_of_the_papers_own_data_quickly_and_again(tmp_path, monkeypatch, name):
+    _forget()
+    arguments = ["reproduce", name, "--quick", "--out", str(tmp_path)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    monkeypatch.setitem(experiments.STUDIES, name, replace(STUDIES[name], work=refuse))
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert (tmp_path / f"{name}.png").exists()
+
+
+@pytest.mark.usefixtures("_stranger")
+def test_without_newsgroups_the_others_go_on(tmp_path):
     with pytest.raises(StudyError, match="could not be downloaded \\(there is no network"):
         list(run_study(STUDIES["newsgroups"], tmp_path, quick=True))
     result = CliRunner().invoke(app, ["reproduce", "newsgroups", "--quick", "--out", str(tmp_path)])
     assert result.exit_code == 3
     assert "newsgroups is left out" in result.stderr
     assert "could not be downloaded" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    newsgroups.documents.cache_clear()
 
 
 def test_a_stopped_run_resumes(tmp_path):
@@ -108,9 +135,7 @@ def test_a_stopped_run_resumes(tmp_path):
     assert {row["method"] for row in again} == set(_common.METHODS)
 
 
-@pytest.mark.skipif(
-    "DOMINANTSETS_DATA" not in os.environ, reason="set DOMINANTSETS_DATA to the folder of real data"
-)
+@pytest.mark.usefixtures("data_folder")
 def test_newsgroups_come_close_to_the_papers_tables():
     """One SVD seed, t = 1000: within 0.1 of the paper, root mean square; farther taken literally."""
     cell = {"set": 2, "seed": 0, "quick": 1}

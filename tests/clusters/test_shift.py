@@ -1,4 +1,4 @@
-"""Which sets stand alone, which shift is chosen, and what becomes of noise."""
+"""Which shift is chosen, and how many clusters there are."""
 
 from __future__ import annotations
 
@@ -7,71 +7,16 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.linalg import null_space
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, as_similarity, estimator, peel, solve
+from dominantsets import DominantSets, as_similarity
 from dominantsets.app.experiments import newsgroups
 from dominantsets.clusters.peeling import End
 from dominantsets.clusters.shift import SHARES, Scale, choose_shift, restricted
-from dominantsets.clusters.significance import judge, sharpness
-from dominantsets.labels.partition import noise_of
-from dominantsets.solvers import Monitor, Problem
-
-CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
-
-
-def bend_along_the_face(B, kappa):
-    """From the definition: the least curvature of -x'Bx / kappa along directions that sum to 0."""
-    tangent = null_space(np.ones((1, len(B))))
-    return -np.linalg.eigvalsh(tangent.T @ B @ tangent)[-1] / kappa
-
-
-@given(st.sampled_from(["cosine", "sqeuclidean", "rbf", "dense"]), st.integers(3, 30), st.integers(0, 10_000))
-def test_sharpness_is_the_least_curvature_of_the_face(kind, n, seed):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, 4))
-    S = as_similarity(rows, "rbf" if kind == "dense" else kind)
-    if kind == "dense":
-        S = as_similarity(S.toarray())
-    objects, shift = np.sort(rng.choice(n, size=min(n, 8), replace=False)), rng.uniform(0.0, 5.0)
-    B = S.toarray()[np.ix_(objects, objects)] - shift * np.eye(len(objects))
-    kappa = float(S.self_similarities(objects)[0]) + shift
-    expected = bend_along_the_face(B, kappa)
-    assert sharpness(S, shift, objects) == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_flat_region_is_not_sharp_and_a_tight_group_is():
-    """On a line of constant density moving the ball costs nothing; J of points close together is small."""
-    line = as_similarity(np.linspace(0.0, 1.0, 4_000)[:, None], "sqeuclidean")
-    ball = solve(line, shift=20.0 - line.offset, start=2_000)
-    assert len(ball) < 2_000
-    assert abs(sharpness(line, 20.0 - line.offset, ball.members)) < 0.02
-    tight = np.concatenate([np.zeros(50), np.full(50, 1e-3), np.full(50, 1.0)])[:, None]
-    pair = as_similarity(tight, "sqeuclidean")
-    group = solve(pair, shift=-0.9 * pair.offset, start=0)
-    assert set(group.members) == set(range(100))
-    assert sharpness(pair, -0.9 * pair.offset, group.members) > 0.99
-
-
-def test_joiners_are_removed_objects_that_would_gain():
-    X, _ = make_blobs(400, centers=CORNERS, random_state=0)
-    S = as_similarity(X, "sqeuclidean")
-    shift = Scale(S, S.degrees()).shift(SHARES[2])
-    A, problem = S.toarray(), Problem(S, shift)
-    shells = 0
-    for found in peel(S, 8, shift=shift):
-        said = judge(problem, found)
-        x = np.zeros(400)
-        x[found.members] = found.weights
-        payoffs = A @ x - shift * x
-        assert said.joiners == int((payoffs[~problem.alive] > found.threshold).sum())
-        shells += not said.own
-        problem.remove(found.members)
-    assert shells  # what is left of the four, once they are gone
+from dominantsets.solvers import Monitor
+from support import CORNERS
 
 
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "linear", "rbf"])
@@ -173,6 +118,24 @@ def test_digits_are_counted_about_right():
     assert 5 <= DominantSets(affinity="diffusion").fit(X).n_clusters_ <= 15
 
 
+def documents(n=600, n_words=2_000, n_topics=5, length=80, seed=0):
+    """tf-idf of texts whose words are drawn, half each, from what is common and from one of five topics."""
+    rng = np.random.default_rng(seed)
+    common, *topics = rng.dirichlet(np.full(n_words, 0.05), size=1 + n_topics)
+    y = rng.integers(n_topics, size=n)
+    counts = [rng.multinomial(length, 0.5 * common + 0.5 * topics[k]) for k in y]
+    return TfidfTransformer().fit_transform(sp.csr_array(np.array(counts))), y
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_documents_of_five_topics(seed):
+    X, y = documents(seed=seed)
+    assert 2 <= DominantSets(affinity="cosine").fit(X).n_clusters_ <= 12
+    model = DominantSets(5, affinity="cosine").fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert model.assignment_rate_ > 0.95
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.usefixtures("data_folder")
 def test_newsgroups_are_counted_about_right_and_refined_well(k):
@@ -199,38 +162,6 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
         assert all(c.n_clusters < k for c in tried[:-1])
         assert model.shift_ == pytest.approx(tried[-1].share * mean)
     assert DominantSets(affinity="precomputed").fit(A).shift_ == pytest.approx(0.9 * mean)
-
-
-@pytest.mark.parametrize(("noisy", "radii"), [(40, 1.0), (4, 1.75)])
-def test_noise_by_the_definition(noisy, radii):
-    """Much of it beyond 1.75 radii: all outside the balls; little of it: what is beyond."""
-    rng = np.random.default_rng(0)
-    turn, length = rng.uniform(0, 2 * np.pi, 200), np.sqrt(rng.random(200))
-    disc = length[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
-    X = np.vstack([disc, rng.uniform(-30, 30, size=(noisy, 2))])
-    S = as_similarity(X, "sqeuclidean")
-    run = peel(S, 1, shift=200.0 - S.self_similarity)
-    (found,) = run
-    center = found.weights @ X[found.members]
-    distances = np.linalg.norm(X - center, axis=1)
-    radius = distances[found.members].max()
-    noise, said = noise_of(S, [found], run.labels)
-    assert said == radii
-    np.testing.assert_array_equal(noise, distances > radii * radius * (1.0 + 1e-9))
-    copies = as_similarity(np.repeat([[0.0], [1.0]], 5, axis=0), "sqeuclidean")
-    pairs = peel(copies, 2, shift=0.1)
-    assert not noise_of(copies, list(pairs), pairs.labels)[0].any()  # no radius is known
-
-
-def test_new_objects_that_are_far_are_noise():
-    X, y = make_blobs(600, centers=CORNERS, random_state=1)
-    for affinity in ("sqeuclidean", "rbf"):
-        model = DominantSets(4, affinity=affinity).fit(X)
-        assert (model.predict(X) == model.labels_).mean() > 0.99
-        assert model.predict(np.array([[300.0, 300.0]]))[0] == -1
-    everywhere = DominantSets(4, keep_noise=None).fit(X)
-    assert everywhere.predict(np.array([[300.0, 300.0]]))[0] >= 0
-    assert adjusted_rand_score(y, model.labels_) > 0.95
 
 
 def test_a_callback_ends_the_comparison_of_resolutions_too():
@@ -261,14 +192,6 @@ def test_scores_may_all_be_negative():
     assert DominantSets(2, affinity="cosine").fit(X).n_clusters_ >= 1
 
 
-@pytest.mark.parametrize("keep_noise", ["auto", "payoff", 0.3, 0.5, None])
-def test_training_objects_are_predicted_as_they_were_labelled(keep_noise):
-    X, _ = make_blobs(400, centers=CORNERS, cluster_std=2.0, random_state=0)
-    model = DominantSets(4, keep_noise=keep_noise).fit(X)
-    assert (model.predict(X) == model.labels_).mean() > 0.98
-    assert (keep_noise in ("auto", None)) == (model.assignment_rate_ > 0.95)
-
-
 def test_components_of_a_path_are_all_found():
     rng = np.random.default_rng(0)
     D = np.full((90, 90), np.inf)
@@ -280,15 +203,3 @@ def test_components_of_a_path_are_all_found():
     assert {
         len(set(range(30 * k, 30 * k + 30)) & set(np.flatnonzero(model.labels_ >= 0))) > 0 for k in range(3)
     } == {True}
-
-
-def test_ctrl_c_during_refinement_keeps_the_cores(monkeypatch):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    X, _ = make_blobs(200, centers=CORNERS, random_state=0)
-    monkeypatch.setattr(estimator, "partition", interrupted)
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(4).fit(X)
-    np.testing.assert_array_equal(model.labels_, model.cores_)
-    assert model.n_clusters_ == 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
-from sklearn.neighbors import kneighbors_graph
 
-from conftest import features
 from dominantsets import DominantSets, Status, as_similarity, multistart, peel, solve
 from dominantsets.solvers import chunk_dual as sharded_dual
 from dominantsets.solvers import chunk_pass as sharded_pass
+from support import assert_certified, assert_same_model, features, in_row_blocks, neighbor_graph
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -31,54 +29,6 @@ def chunked(X, chunks=UNEVEN):
     return da.from_array(X, chunks=(chunks, X.shape[1]))
 
 
-def graph(n=900, seed=0):
-    X, _ = make_blobs(n, centers=4, n_features=3, random_state=seed)
-    A = kneighbors_graph(X, 8, mode="distance")
-    A.data = np.exp(-A.data)
-    return sp.csr_array(A.maximum(A.T))
-
-
-def chunked_graph(A, chunks=UNEVEN):
-    ends = np.cumsum([0, *chunks])
-    parts = [A[a:b] for a, b in pairwise(ends) if b > a]
-    return da.concatenate([
-        da.from_delayed(dask.delayed(sp.csr_matrix(part)), part.shape, dtype=part.dtype,
-                        meta=sp.csr_matrix((0, 0), dtype=part.dtype))
-        for part in parts
-    ])  # fmt: skip
-
-
-def assert_same(one, other):
-    """Labels, and the certificates of the clusters: those of the same optimum, to rounding."""
-    np.testing.assert_array_equal(np.asarray(one.labels_), np.asarray(other.labels_))
-    np.testing.assert_allclose(np.asarray(one.memberships_), np.asarray(other.memberships_), atol=1e-6)
-    assert one.end_ is other.end_
-    for a, b in zip(one.clusters_, other.clusters_, strict=True):
-        np.testing.assert_array_equal(a.members, b.members)
-        assert b.status is a.status
-        assert b.value == pytest.approx(a.value, rel=1e-9)
-        assert b.margin == pytest.approx(a.margin, rel=1e-4, abs=1e-9 * abs(a.value))
-        assert b.strict == a.strict
-        assert b.weights.sum() == pytest.approx(1.0)
-        if a.center is not None:
-            np.testing.assert_allclose(b.center, a.center, rtol=1e-8)
-            assert b.radius == pytest.approx(a.radius, rel=1e-7)
-
-
-def certified(A, cluster):
-    """Gap, margin and value against the dense matrix: nothing of the sums by pieces is believed."""
-    x = np.zeros(len(A))
-    x[cluster.members] = cluster.weights
-    r = A @ x - cluster.shift * x
-    f = x @ r
-    outside = np.delete(r, cluster.members)
-    scale = abs(cluster.value)
-    assert cluster.value == pytest.approx(f + cluster.shift, rel=1e-10)
-    assert cluster.gap == pytest.approx(max(0.0, r.max() - f), abs=1e-10 * scale)
-    if outside.size:
-        assert cluster.margin == pytest.approx(f - outside.max(), abs=1e-9 * scale)
-
-
 @pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}])
 @pytest.mark.parametrize("affinity", [*LOW_RANK, "rbf", "laplacian"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -89,17 +39,17 @@ def test_labels_are_those_of_the_same_array_in_memory(affinity, dtype, options):
     there = DominantSets(3, **options).fit(chunked(X))
     assert there.shift_ == pytest.approx(here.shift_, rel=1e-9)
     assert there.labels_.chunks == (UNEVEN,)
-    assert_same(here, there)
+    assert_same_model(here, there)
     np.testing.assert_array_equal(there.predict(X), here.predict(X))
 
 
 @pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}, {"assign": "average"}])
 def test_a_graph_in_row_blocks(options):
-    A = graph()
+    A = neighbor_graph()
     here = DominantSets(3, affinity="precomputed", algorithm="working-set", **options).fit(A)
-    there = DominantSets(3, affinity="precomputed", **options).fit(chunked_graph(A))
-    assert_same(here, there)
-    certified(A.toarray(), there.clusters_[0])
+    there = DominantSets(3, affinity="precomputed", **options).fit(in_row_blocks(A, UNEVEN))
+    assert_same_model(here, there)
+    assert_certified(A.toarray(), there.clusters_[0], rounding=1e-10)
 
 
 @pytest.mark.parametrize("affinity", [*LOW_RANK, "rbf", "laplacian"])
@@ -111,7 +61,7 @@ def test_the_certificate_is_that_of_the_dense_matrix(affinity, shift):
     A = as_similarity(X, affinity).toarray()
     cluster = solve(S, shift=shift)
     assert cluster.status is Status.CONVERGED
-    certified(A, cluster)
+    assert_certified(A, cluster, rounding=1e-10)
 
 
 @given(
@@ -128,7 +78,7 @@ def test_any_chunks_any_shift(sizes, affinity, seed, shift):
     shift *= S.self_similarity
     here = solve(S, shift=shift)
     there = solve(as_similarity(chunked(X, tuple(sizes)), affinity), shift=shift)
-    certified(S.toarray(), there)
+    assert_certified(S.toarray(), there, rounding=1e-10)
     assert there.value == pytest.approx(here.value, rel=1e-7)
     assert there.status is Status.CONVERGED
 
@@ -158,7 +108,7 @@ def test_sorted_data_in_chunks_that_know_nothing_of_each_other():
     X = X[np.argsort(y)]
     here = DominantSets(5).fit(X)
     there = DominantSets(5).fit(da.from_array(X, chunks=(400, 4)))
-    assert_same(here, there)
+    assert_same_model(here, there)
 
 
 def test_rounds_are_few():
@@ -210,12 +160,12 @@ def test_objects_left_over_are_assigned(affinity, assign):
 def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
     X = np.rint(ROWS * 10).astype(np.int32)
     here = DominantSets(3).fit(X)
-    assert_same(here, DominantSets(3).fit(da.from_array(X, chunks=(250, 2))))
+    assert_same_model(here, DominantSets(3).fit(da.from_array(X, chunks=(250, 2))))
     path = tmp_path / "rows.npy"
     np.save(path, X.astype(np.float64))
     mapped = np.load(path, mmap_mode="r")
-    assert_same(here, DominantSets(3).fit(mapped))
-    assert_same(here, DominantSets(3).fit(da.from_array(mapped, chunks=(250, 5))))
+    assert_same_model(here, DominantSets(3).fit(mapped))
+    assert_same_model(here, DominantSets(3).fit(da.from_array(mapped, chunks=(250, 5))))
 
 
 def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
@@ -231,7 +181,7 @@ def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
     X = da.from_array(ROWS, chunks=(300, 5)).map_blocks(lambda b: read(b, 0), dtype=ROWS.dtype)
     model = DominantSets(2).fit(X)
     assert len(reads) > 3 * model.similarity_.pieces.n_rounds / 2
-    assert_same(DominantSets(2).fit(ROWS), model)
+    assert_same_model(DominantSets(2).fit(ROWS), model)
 
 
 def test_checkpoint(tmp_path):
@@ -249,7 +199,7 @@ def test_checkpoint(tmp_path):
     told = []
     resumed = DominantSets(checkpoint=path, callback=lambda p: told.append(p.n_clusters), **options).fit(X)
     assert min(told) >= 2  # it did not begin anew
-    assert_same(whole, resumed)
+    assert_same_model(whole, resumed)
     for k in range(3):
         np.testing.assert_array_equal(resumed.clusters_[k].weights, whole.clusters_[k].weights)
     with pytest.raises(ValueError, match="belongs to other data"):
@@ -262,7 +212,7 @@ def test_the_number_of_clusters_may_be_open():
     """Which resolution, which clusters stand alone, what is noise: the same as in memory."""
     here, there = DominantSets().fit(ROWS), DominantSets().fit(chunked(ROWS))
     assert here.n_clusters_ == there.n_clusters_ > 1
-    assert_same(here, there)
+    assert_same_model(here, there)
     assert str(there.resolution_.reason) == str(here.resolution_.reason)
 
 
@@ -289,7 +239,11 @@ def test_what_a_dask_array_cannot_be():
     refused(X, "offset='large' is not known", affinity_params={"offset": "large"})
     refused(X, "takes no parameter 'gamma'", affinity_params={"gamma": 1.0})
     refused(chunked(ROWS - 20), "features of both signs may have negative inner products", affinity="linear")
-    refused(chunked_graph(graph()), "sparse features in a Dask array are not supported", affinity="cosine")
+    refused(
+        in_row_blocks(neighbor_graph(), UNEVEN),
+        "sparse features in a Dask array are not supported",
+        affinity="cosine",
+    )
     refused(X, "must have blocks of scipy.sparse CSR rows", affinity="precomputed")
     refused(X, "needs a shift above", affinity="cosine", shift=-3.0)
     frame = pytest.importorskip("dask.dataframe").from_dask_array(X)
@@ -297,28 +251,28 @@ def test_what_a_dask_array_cannot_be():
 
 
 def test_what_a_graph_cannot_be():
-    A = graph(300).tolil()
+    A = neighbor_graph(300).tolil()
     chunks = (100, 50, 150)
 
     def wrong(i, j, weight, message):
         B = A.copy()
         B[i, j] = weight
-        refused(chunked_graph(sp.csr_array(B), chunks), message, affinity="precomputed")
+        refused(in_row_blocks(sp.csr_array(B), chunks), message, affinity="precomputed")
 
     wrong(3, 250, 0.5, "the graph is not symmetric")
     wrong(3, 3, np.nan, "1 NaN or infinite weights")
     B = A.copy()
     B[3, 250] = B[250, 3] = -0.5
-    refused(chunked_graph(sp.csr_array(B), chunks), "negative weights, down to -0.5", affinity="precomputed")
+    refused(in_row_blocks(sp.csr_array(B), chunks), "negative weights, down to -0.5", affinity="precomputed")
     refused(
-        chunked_graph(sp.csr_array((300, 300)), chunks), "all similarities are zero", affinity="precomputed"
+        in_row_blocks(sp.csr_array((300, 300)), chunks), "all similarities are zero", affinity="precomputed"
     )
-    refused(chunked_graph(sp.csr_array(A)[:, :200], chunks), "must be square", affinity="precomputed")
+    refused(in_row_blocks(sp.csr_array(A)[:, :200], chunks), "must be square", affinity="precomputed")
     B = A.copy()
     B[3, 3] = 5.0
     with pytest.warns(UserWarning, match="1 of 300 diagonal entries"):
-        odd = DominantSets(2, affinity="precomputed").fit(chunked_graph(sp.csr_array(B), chunks))
+        odd = DominantSets(2, affinity="precomputed").fit(in_row_blocks(sp.csr_array(B), chunks))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plain = DominantSets(2, affinity="precomputed").fit(chunked_graph(sp.csr_array(A), chunks))
-    assert_same(plain, odd)
+        plain = DominantSets(2, affinity="precomputed").fit(in_row_blocks(sp.csr_array(A), chunks))
+    assert_same_model(plain, odd)

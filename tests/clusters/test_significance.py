@@ -1,0 +1,66 @@
+"""Which sets stand alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import null_space
+from sklearn.datasets import make_blobs
+
+from dominantsets import as_similarity, peel, solve
+from dominantsets.clusters.shift import SHARES, Scale
+from dominantsets.clusters.significance import judge, sharpness
+from dominantsets.solvers import Problem
+from support import CORNERS
+
+
+def bend_along_the_face(B, kappa):
+    """From the definition: the least curvature of -x'Bx / kappa along directions that sum to 0."""
+    tangent = null_space(np.ones((1, len(B))))
+    return -np.linalg.eigvalsh(tangent.T @ B @ tangent)[-1] / kappa
+
+
+@given(st.sampled_from(["cosine", "sqeuclidean", "rbf", "dense"]), st.integers(3, 30), st.integers(0, 10_000))
+def test_sharpness_is_the_least_curvature_of_the_face(kind, n, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 4))
+    S = as_similarity(rows, "rbf" if kind == "dense" else kind)
+    if kind == "dense":
+        S = as_similarity(S.toarray())
+    objects, shift = np.sort(rng.choice(n, size=min(n, 8), replace=False)), rng.uniform(0.0, 5.0)
+    B = S.toarray()[np.ix_(objects, objects)] - shift * np.eye(len(objects))
+    kappa = float(S.self_similarities(objects)[0]) + shift
+    expected = bend_along_the_face(B, kappa)
+    assert sharpness(S, shift, objects) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_flat_region_is_not_sharp_and_a_tight_group_is():
+    """On a line of constant density moving the ball costs nothing; J of points close together is small."""
+    line = as_similarity(np.linspace(0.0, 1.0, 4_000)[:, None], "sqeuclidean")
+    ball = solve(line, shift=20.0 - line.offset, start=2_000)
+    assert len(ball) < 2_000
+    assert abs(sharpness(line, 20.0 - line.offset, ball.members)) < 0.02
+    tight = np.concatenate([np.zeros(50), np.full(50, 1e-3), np.full(50, 1.0)])[:, None]
+    pair = as_similarity(tight, "sqeuclidean")
+    group = solve(pair, shift=-0.9 * pair.offset, start=0)
+    assert set(group.members) == set(range(100))
+    assert sharpness(pair, -0.9 * pair.offset, group.members) > 0.99
+
+
+def test_joiners_are_removed_objects_that_would_gain():
+    X, _ = make_blobs(400, centers=CORNERS, random_state=0)
+    S = as_similarity(X, "sqeuclidean")
+    shift = Scale(S, S.degrees()).shift(SHARES[2])
+    A, problem = S.toarray(), Problem(S, shift)
+    shells = 0
+    for found in peel(S, 8, shift=shift):
+        said = judge(problem, found)
+        x = np.zeros(400)
+        x[found.members] = found.weights
+        payoffs = A @ x - shift * x
+        assert said.joiners == int((payoffs[~problem.alive] > found.threshold).sum())
+        shells += not said.own
+        problem.remove(found.members)
+    assert shells  # what is left of the four, once they are gone

@@ -1,0 +1,93 @@
+"""Trees of single linkage, however they are made."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist, squareform
+
+from dominantsets import Status, as_similarity, path_clusters, peel, solve
+from dominantsets.similarity import single_linkage
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8, 12])
+@pytest.mark.parametrize("kind", ["continuous", "lattice", "far apart"])
+def test_every_way_to_a_tree_has_scipys_heights(d, kind, monkeypatch):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(300, d))
+    if kind == "lattice":
+        X = np.round(2 * X)
+    elif kind == "far apart":
+        X[150:] += 100.0
+    expected = np.sort(linkage(X, "single")[:, 2])
+    points = np.unique(X, axis=0)
+    for limit in (10**6, 0):  # SciPy's own, then ours
+        monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", limit)
+        tree = single_linkage.tree_of_features(X)
+        np.testing.assert_allclose(np.sort(tree.height), expected, rtol=1e-12, atol=1e-12)
+        assert not tree.approximate
+    if len(points) > 1:
+        for edges in (single_linkage.boruvka(points), single_linkage._spanning.prim_features(points)):
+            np.testing.assert_allclose(
+                np.sort(edges[2]), np.sort(linkage(points, "single")[:, 2]), rtol=1e-12
+            )
+    matrix = single_linkage.tree_of_matrix(squareform(pdist(X)))
+    np.testing.assert_allclose(np.sort(matrix.height), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_linkage_is_scipys():
+    from scipy.cluster.hierarchy import cophenet, is_valid_linkage
+
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    Z = as_similarity(X, "path").tree.linkage()
+    assert is_valid_linkage(Z)
+    np.testing.assert_allclose(cophenet(Z), cophenet(linkage(X, "single")), rtol=1e-12)
+
+
+def test_many_dimensions_and_objects_say_that_they_are_approximate(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 12)), rng.normal(size=(60, 12)) + 30])
+    exact = single_linkage.tree_of_features(X)
+    monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", 0)
+    monkeypatch.setattr(single_linkage, "PRIM_LIMIT", 50)
+    with pytest.warns(UserWarning, match="approximate, made from 15 nearest neighbours"):
+        S = as_similarity(X, "path")
+    assert S.tree.approximate
+    assert S.tree.n_components == 1
+    # heights can only be too large, and the gap between the groups is found
+    assert (np.sort(S.tree.height) >= np.sort(exact.height) - 1e-12).all()
+    assert S.top == pytest.approx(exact.height.max(), rel=0.05)
+
+
+def test_a_graph_of_distances_with_zeros_and_several_components():
+    edges = {(0, 1): 0.0, (1, 2): 2.0, (3, 4): 1.0, (0, 2): 5.0}
+    G = sp.coo_array((list(edges.values()), tuple(zip(*edges, strict=True))), shape=(6, 6)).tocsr()
+    S = as_similarity(G, "path", metric="precomputed")
+    assert S.tree.n_components == 3
+    assert S.top == 2.0
+    np.testing.assert_array_equal(S.column(0), [0, 2, 0, 0, 0, 0])
+    clusters = path_clusters(S, shift=10.0)
+    assert [c.members.tolist() for c in clusters] == [[0, 1, 2], [3, 4], [5]]
+    for start, members in ((0, [0, 1, 2]), (3, [3, 4]), (5, [5])):
+        for algorithm in ("pairwise", "away"):
+            cluster = solve(S, shift=10.0, algorithm=algorithm, start=start)
+            assert cluster.members.tolist() == members
+            assert cluster.margin == np.inf  # nobody else is in the component
+            assert cluster.status is Status.CONVERGED
+    assert [len(c) for c in peel(S, 3, shift=10.0)] == [3, 2]  # 5 is like nobody
+
+
+def test_a_tree_takes_memory_in_proportion_to_n():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    as_similarity(X[:600], "path")
+    tracemalloc.start()
+    S = as_similarity(X, "path")
+    S.degrees()
+    solve(S, shift=5.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 600 * len(X)
