@@ -10,7 +10,8 @@ are held (float64, float32, DataFrame, memmap, CSR, Dask array in this process, 
 DominantSets; a fifth of the objects is held out and predicted. Some are of DominantSetHierarchy. Each
 checkout fits all of them in a process of its own, both at a time. A fit is *equal* where labels, cores and
 predictions are the same to the last object and the shift to 9 digits, or where both raise the same type of
-error. It is *explained* where it is not equal and one of ``EXPECTED`` holds; else *different*.
+error. It is *explained* where it is not equal and one of ``EXPECTED`` holds; else *different*. Dask arrays
+and tensors are fitted in memory too: whether an explained or different one has the labels of memory is told.
 """
 
 from __future__ import annotations
@@ -375,6 +376,9 @@ def work(root: Path, folder: Path, configs: list[Config]) -> None:
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as place:
             warnings.simplefilter("ignore")
             found = fit(config, Path(place))
+            if config["held"] in ("dask", "tensor"):
+                held = "csr" if config["affinity"] == "graph" else "float64"
+                found["in_memory"] = fit({**config, "held": held}, Path(place)).get("labels", [])
         taken.append((time.perf_counter() - begin, config["number"]))
         np.savez(folder / f"{config['number']}.npz", **found)
         if (count + 1) % 100 == 0:
@@ -418,6 +422,11 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     ):
         out["shift"] = [float(old["shift"]), float(new["shift"])]
     return out
+
+
+def as_in_memory(found: dict[str, Any]) -> bool:
+    """Whether the labels are those of the same data in memory, in the same checkout."""
+    return "labels" in found and np.array_equal(found["labels"], found.get("in_memory", []))
 
 
 def explain(config: Config, old: dict[str, Any]) -> str | None:
@@ -478,6 +487,7 @@ def main() -> None:
     roots = checkouts(args)
     differences, verdicts, errors, reworded = [], {}, 0, 0
     explained: Counter[str] = Counter()
+    in_memory: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         run(roots, folder, arguments_of(args))
@@ -490,7 +500,10 @@ def main() -> None:
             verdicts[number] = "equal" if not difference else "different" if reason is None else "explained"
             if difference and reason is not None:
                 explained[reason] += 1
+                in_memory[reason] += as_in_memory(new)
             if difference and (reason is None or args.only):
+                if config["held"] in ("dask", "tensor"):
+                    difference["as_in_memory"] = [as_in_memory(old), as_in_memory(new)]
                 differences.append({**config, "difference": difference})
     result = {
         "machine": machine(),
@@ -500,15 +513,18 @@ def main() -> None:
         "counts": dict(Counter(verdicts.values())),
         "raise_an_error_in_old": errors,
         "equal_but_for_the_words_of_an_error": reworded,
-        "expected": {name: {"why": why, "fits": explained[name]} for name, why, _ in EXPECTED},
+        "expected": {
+            name: {"why": why, "fits": explained[name], "as_in_memory": in_memory[name]}
+            for name, why, _ in EXPECTED
+        },
         "by": {by: table(configs, verdicts, by) for by in ("affinity", "held", "what")},
         "different": differences,
     }
     print("\ndifferent:", *(json.dumps(row) for row in differences), sep="\n")
     print({name: result[name] for name in ("configurations", "counts", "raise_an_error_in_old")})
-    print(
-        {name: row["fits"] for name, row in result["expected"].items()}, f"{reworded} errors in other words"
-    )
+    for name, row in result["expected"].items():
+        print(f"{name}: {row['fits']} fits, {row['as_in_memory']} of them now as in memory ({row['why']})")
+    print(f"{reworded} errors in other words")
     if not args.only:
         path = args.out or HERE / "results" / "answers.json"
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -12,16 +12,16 @@ Switches
     (``_leans``, ``has_bias``, ``unit``, ``centred``: a kind by another name) outside similarity/ and rows/;
     calls of ``is_dask`` and ``is_tensor``; ``getattr`` and ``hasattr`` of "device".
 Flags of place
-    Reads of ``in_pieces``, ``in_memory`` and ``posed_as``, and comparisons of ``home`` with a word: not counted
-    as switches, as the one who is asked says what can be done with it, but branches all the same.
+    Reads of ``in_pieces``, ``in_memory`` and ``posed_as``, and comparisons of ``home`` with a word: no
+    switches, since what is asked is what can be done and not what it is, but branches all the same.
 Kind ladders inside the formula
     Comparisons of ``kind`` and reads of traits in similarity/ and rows/.
 Places of the low-rank formula
     Files with at least two of: comparisons of ``kind`` with "sqeuclidean", "cosine" or "linear", reads of
     ``_leans``. (One alone is a switch.) And files that define a class whose name ends in Formula, or at least
-    two classes that are named for these kinds or derive from such a class. Triton kernels, where ``KIND`` or a
-    trait in capitals is asked for at least twice, are counted apart. Beside it, files that branch on the kind
-    or on traits at least twice, whatever they do then.
+    two classes that are named for these kinds or derive from such a class. Triton kernels, where ``KIND`` or
+    a trait in capitals is asked for at least twice, are counted apart. Beside it, files that branch on the
+    kind or on traits at least twice, whatever they do then.
 Files on a walk
     Files of the package with a function that is called (compiled ones too; bodies of modules and classes do
     not count) in ``DominantSets(3).fit`` of 42 objects, three Gaussian groups, after one fit that does not
@@ -456,7 +456,8 @@ def table(result: dict[str, Any]) -> list[tuple[str, str, str]]:
         return name, str(tell(result["old"])), str(tell(result["new"]))
 
     def in_files(counted: dict[str, Any]) -> str:
-        return f"{counted['all']} in {len(counted['by_file'])} files"
+        files = len(counted["by_file"])
+        return f"{counted['all']} in {files} file{'s' * (files != 1)}" if files else "0"
 
     def formulas(c: dict[str, Any]) -> str:
         written = c["low_rank_formula"]

@@ -22,7 +22,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel, solve
 from dominantsets.compiled import jit as _compile
-from dominantsets.solvers import Monitor, Problem, solve_problem
+from dominantsets.solvers import Monitor, SolverOptions
+from dominantsets.solvers.api import HostProblem
 from support import assert_certified, features, given_comparisons, random_similarity
 
 FEATURE_KINDS = ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path", "nearest_neighbors"]
@@ -65,13 +66,11 @@ def test_features_permuted_and_scaled(kind, seed):
 def test_kept_columns_stay_useful_from_cluster_to_cluster():
     """The clock of the cache once restarted with every cluster, and the newest columns went first."""
     S = as_similarity(features(300), "rbf", gamma=0.05)
-    problem = Problem(S, 8.0, cache_bytes=8 * 300 * 120)
+    problem = HostProblem(S, 8.0, cache_bytes=8 * 300 * 120)
     counts = []
     for _ in range(3):
         before = problem.columns.n_computed
-        found = solve_problem(
-            problem, algorithm="pairwise", start="vertex", tol=1e-10, max_iter=20_000, monitor=Monitor()
-        )
+        found = problem.solve(SolverOptions("pairwise", max_iter=20_000), Monitor())
         assert found.n_iter > 300
         counts.append((problem.columns.n_computed - before, len(found)))
         problem.remove(found.members)

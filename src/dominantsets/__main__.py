@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line, or say in one sentence what it needs."""
     try:
-        from dominantsets import cli
+        from dominantsets.app import cli
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise

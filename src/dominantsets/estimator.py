@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import warn
@@ -162,6 +162,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The shift used.
     resolution_ : Resolution
         How it was chosen: the candidates, their scores, and the reason.
+    solver_options_ : SolverOptions
+        The solver's options, with the algorithm that "auto" meant.
     end_ : End
         Why no more clusters were looked for.
     similarity_ : Similarity
@@ -263,8 +265,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return set_tags(super().__sklearn_tags__(), self.affinity)
 
     def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "similarity_"):
-            self._summaries()  # what new objects need of the clusters
         state = dict(super().__getstate__())
         if state.get("callback") is not None:
             warn("the callback of DominantSets is not pickled; set it again after loading.")
@@ -298,6 +298,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             warn(f"{name} moved: pass {now}; the former name will go in version 0.3.", FutureWarning)
         self._validate_params()
         noise = self._noise
+        only = {"noise": self._parameter_constraints["noise"]}
+        validate_parameter_constraints(only, {"noise": noise}, type(self).__name__)
         if noise not in (None, "auto") and self.assign != "refine":
             raise ValueError(f"noise={noise!r} needs assign='refine', got {self.assign!r}.")
         if isinstance(self.shift, str) and self.shift != "auto" and self.min_cluster_size < 2:
@@ -353,6 +355,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.shift_ = resolution.shift
         many = self.n_starts > 1
         options = options.chosen_for(similarity, self.shift_, 0 if many else options.start)
+        self.solver_options_ = options
         common: dict[str, Any] = {
             "shift": self.shift_,
             "options": options,
@@ -453,7 +456,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         labels = cores.copy()
         self._partition: Partition | None = None
-        self._known: tuple[list[Core], list[Any]] | None = None
         if self.assign == "average":
             labels = assign_by_average(similarity, self.clusters_, labels)
         elif self.assign == "refine" and self.clusters_:
@@ -462,6 +464,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 labels, self._partition = self._partition.labels, self._partition._replace(labels=_NOBODY)
             except KeyboardInterrupt:  # the cores are there
                 self.end_ = End.INTERRUPTED
+        # what new objects need of each cluster
+        self._cores: list[Core] = []
+        self._averages: list[Any] = []
+        if self.assign == "average":
+            self._averages = [average_of(similarity, cluster) for cluster in self.clusters_]
+        elif self._partition is None or self._partition.cores_only:
+            self._cores = [Core.of(similarity, cluster) for cluster in self.clusters_]
         self.n_clusters_ = len(self.clusters_)
         self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
         self.assignment_rate_ = float((labels >= 0).mean())
@@ -528,21 +537,11 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, similarity = new_objects(self, X), self.similarity_
-        cores, averages = self._summaries()
-        if self.assign == "refine" and self._partition is not None:
-            return predict_by_fit(similarity, cores, self._partition, X)
+        if self._partition is not None:
+            return predict_by_fit(similarity, self._cores, self._partition, X)
         if self.assign == "average":
-            return predict_by_average(similarity, averages, X)
-        return predict_by_payoff(similarity, cores, X)
-
-    def _summaries(self) -> tuple[list[Core], list[Any]]:
-        """What new objects need of each cluster, made when first asked for."""
-        if self._known is None:
-            similarity, averages = self.similarity_, []
-            if self.assign == "average":
-                averages = [average_of(similarity, cluster) for cluster in self.clusters_]
-            self._known = [Core.of(similarity, cluster) for cluster in self.clusters_], averages
-        return self._known
+            return predict_by_average(similarity, self._averages, X)
+        return predict_by_payoff(similarity, self._cores, X)
 
 
 def _say(line: str) -> None:

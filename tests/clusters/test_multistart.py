@@ -102,7 +102,7 @@ def test_the_estimator():
         mine = overlapping.labels_[cluster.members] == k
         assert (overlapping.memberships_[cluster.members[mine]] > 0).all()
     for options, words in (
-        ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
+        ({"n_starts": 0}, "The 'n_starts' parameter of DominantSets must be"),
         ({"n_starts": 4, "sampling": "dp"}, "Did you mean 'dpp'"),
         ({"n_starts": 4, "max_overlap": 1.5}, "between 0 and 1"),
         ({"n_starts": 4, "start": 3}, "samples its starts"),

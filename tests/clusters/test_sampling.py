@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import as_similarity
 from dominantsets.clusters import sampling
+from dominantsets.solvers import make_problem
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
 
@@ -56,15 +57,12 @@ def test_elementary_polynomials_in_log_space():
 def test_a_dpp_spreads_its_starts():
     """Of ten blobs, ten DPP starts hit more than ten uniform ones do."""
     rows, y = make_blobs(200, centers=10, n_features=2, cluster_std=0.3, random_state=0)
-    S = as_similarity(rows, "rbf")
+    problem = make_problem(as_similarity(rows, "rbf"), 0.0)
     hits = {}
     for how in ("uniform", "dpp"):
         random_state = np.random.RandomState(0)
         hits[how] = np.mean(
-            [
-                np.unique(y[sampling.sample_starts(S, np.ones(200, bool), 10, how, random_state)]).size
-                for _ in range(40)
-            ]
+            [np.unique(y[sampling.sample_starts(problem, 10, how, random_state)]).size for _ in range(40)]
         )
     assert hits["dpp"] > hits["uniform"] + 0.5
 
@@ -72,22 +70,23 @@ def test_a_dpp_spreads_its_starts():
 @pytest.mark.parametrize("make", [lambda A: A, sp.csr_array])
 def test_objects_without_features_are_described_by_their_similarities(make):
     A = as_similarity(X, "rbf").toarray()
-    chosen = sampling.sample_starts(
-        as_similarity(make(A)), np.arange(len(A)) >= 50, 6, "dpp", np.random.RandomState(0)
-    )
+    problem = make_problem(as_similarity(make(A)), 0.0)
+    problem.remove(np.arange(50))
+    chosen = sampling.sample_starts(problem, 6, "dpp", np.random.RandomState(0))
     assert np.unique(chosen).size == 6
     assert chosen.min() >= 50
 
 
 def test_more_starts_than_the_rank_are_filled_up_with_a_warning():
     rows = np.repeat(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 5.0]]), 20, axis=0)
-    S = as_similarity(rows, "rbf")
+    problem = make_problem(as_similarity(rows, "rbf"), 0.0)
     with pytest.warns(UserWarning, match="only 3 of 5 starts"):
-        chosen = sampling.sample_starts(S, np.ones(60, bool), 5, "dpp", np.random.RandomState(0))
+        chosen = sampling.sample_starts(problem, 5, "dpp", np.random.RandomState(0))
     assert np.unique(chosen).size == 5
+    problem.remove(np.arange(4, 60))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sampling.sample_starts(S, np.arange(60) < 4, 9, "dpp", np.random.RandomState(0)).size == 4
+        assert sampling.sample_starts(problem, 9, "dpp", np.random.RandomState(0)).size == 4
 
 
 def test_many_objects_need_no_large_matrix():

@@ -13,9 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
 from dominantsets.app.experiments import newsgroups
-from dominantsets.clusters.peeling import End
-from dominantsets.clusters.shift import SHARES, Scale, choose_shift, restricted
-from dominantsets.solvers import Monitor
+from dominantsets.clusters.shift import SHARES, Scale, choose_shift
+from dominantsets.solvers import End, Monitor
 from support import CORNERS
 
 
@@ -23,7 +22,7 @@ from support import CORNERS
 def test_a_restricted_similarity_is_that_of_the_chosen_objects(affinity):
     rows = np.random.default_rng(0).random((60, 3)) + 0.1
     S, chosen = as_similarity(rows, affinity), np.arange(0, 60, 3)
-    sub = restricted(S, chosen)
+    sub = S.sample(chosen)
     difference = sub.toarray() - S.block(chosen, chosen)
     off = ~np.eye(20, dtype=bool)
     # M may differ: it is only a shift

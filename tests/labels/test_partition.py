@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, estimator, peel
-from dominantsets.labels.partition import noise_of
+from dominantsets.labels.noise import noise_of
 from support import CORNERS
 
 
@@ -25,12 +25,12 @@ def test_noise_by_the_definition(noisy, radii):
     center = found.weights @ X[found.members]
     distances = np.linalg.norm(X - center, axis=1)
     radius = distances[found.members].max()
-    noise, said = noise_of(S, [found], run.labels)
+    noise, said, _ = noise_of(S, [found], run.labels)
     assert said == radii
     np.testing.assert_array_equal(noise, distances > radii * radius * (1.0 + 1e-9))
     copies = as_similarity(np.repeat([[0.0], [1.0]], 5, axis=0), "sqeuclidean")
     pairs = peel(copies, 2, shift=0.1)
-    assert not noise_of(copies, list(pairs), pairs.labels)[0].any()  # no radius is known
+    assert noise_of(copies, list(pairs), pairs.labels).outside is None  # no radius is known
 
 
 def test_new_objects_that_are_far_are_noise():

@@ -103,7 +103,7 @@ def test_noise_can_be_kept_out():
         {"assign": "refine", "keep_noise": 2.0},
         {"assign": "refine", "keep_noise": "x"},
     ):
-        with pytest.raises(ValueError, match="keep_noise"):
+        with pytest.raises(ValueError, match="noise"):
             DominantSets(4, **wrong).fit(X)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, Status, as_similarity, multistart, peel, solve
+from dominantsets.similarity import kernel
 from dominantsets.solvers import chunk_dual as sharded_dual
 from dominantsets.solvers import chunk_pass as sharded_pass
 from support import assert_certified, assert_same_model, features, in_row_blocks, neighbor_graph
@@ -114,9 +115,9 @@ def test_sorted_data_in_chunks_that_know_nothing_of_each_other():
 def test_rounds_are_few():
     X, _ = make_blobs(20_000, centers=5, n_features=8, random_state=0)
     S = as_similarity(da.from_array(X, chunks=(5_000, 8)), "sqeuclidean")
-    before = S.pieces.n_rounds
+    before = S.rows.n_rounds
     clusters = list(peel(S, 4, shift=0.01 * S.n * S.offset / 20))
-    assert S.pieces.n_rounds - before <= 4 * 20
+    assert S.rows.n_rounds - before <= 4 * 20
     assert all(c.status is Status.CONVERGED for c in clusters)
 
 
@@ -129,7 +130,7 @@ def test_more_features_than_newtons_matrix_is_sent_for(monkeypatch):
     assert there.value == pytest.approx(here.value, rel=1e-9)
 
 
-def test_starts():
+def test_starts(monkeypatch):
     X = features(300, 4)
     S, D = as_similarity(X, "cosine"), as_similarity(da.from_array(X, chunks=(77, 4)), "cosine")
     weights = np.arange(300.0)
@@ -141,6 +142,7 @@ def test_starts():
         here, there = multistart(S, 3, **options), multistart(D, 3, **options)
         list(here), list(there)
         np.testing.assert_array_equal(here.labels, there.labels)
+    monkeypatch.setattr(kernel, "LARGE", 100)  # with fewer objects their rows are fetched
     rbf = as_similarity(da.from_array(X, chunks=(77, 4)), "rbf")
     with pytest.raises(ValueError, match="use start='vertex' or an object's number"):
         solve(rbf, start="barycenter")
@@ -180,7 +182,7 @@ def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
 
     X = da.from_array(ROWS, chunks=(300, 5)).map_blocks(lambda b: read(b, 0), dtype=ROWS.dtype)
     model = DominantSets(2).fit(X)
-    assert len(reads) > 3 * model.similarity_.pieces.n_rounds / 2
+    assert len(reads) > 3 * model.similarity_.rows.n_rounds / 2
     assert_same_model(DominantSets(2).fit(ROWS), model)
 
 
@@ -227,7 +229,7 @@ def test_what_a_dask_array_cannot_be():
     bad[500, 2] = np.nan
     refused(chunked(bad), "the features have NaN or infinite entries")
     refused(chunked(ROWS * 1e150), "its square leaves the range of floating point")
-    refused(X[:, 0], "must have 2 dimensions, one row an object, got 1")
+    refused(X[:, 0], "must have 2 dimensions, one row per object, got 1")
     refused(X[X[:, 0] > 0], "call X.compute_chunk_sizes")
     refused(X.astype(complex), "real numbers, got dtype complex128")
     refused(X[:0], "are empty: there is nothing to cluster")

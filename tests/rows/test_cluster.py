@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel
 from dominantsets.rows import cluster as on_cluster
-from dominantsets.rows.base import Here
-from dominantsets.similarity.sharded import ShardedLowRank
+from dominantsets.rows.chunks import InProcess
+from dominantsets.similarity.low_rank import sqeuclidean
 from support import assert_same_model, in_row_blocks, neighbor_graph
 
 da = pytest.importorskip("dask.array")
@@ -87,17 +87,16 @@ def kill(pid):
 def test_the_same_labels_as_in_memory(undisturbed, workers):
     assert_same_model(DominantSets(**OPTIONS).fit(X), undisturbed)
     assert undisturbed.labels_.chunks == (CHUNKS,)
-    homes = undisturbed.similarity_.pieces._homes
+    homes = undisturbed.similarity_.rows._homes
     assert set(homes.values()) == set(workers)  # nobody is left without a share
     np.testing.assert_array_equal(undisturbed.predict(X), undisturbed.labels_.compute())
 
 
 def test_the_same_numbers_as_in_this_process(undisturbed):
     """Who computes does not matter: neither the number of threads nor that it is another process."""
-    pieces = [X[a : a + size] for a, size in zip(np.cumsum([0, *CHUNKS]), CHUNKS, strict=False)]
-    here = Here([lambda p=p: p for p in pieces], CHUNKS, 6, kept=True)
-    similarity = ShardedLowRank(here, lambda array: array, "sqeuclidean", "bound")
-    run = peel(similarity, 5, shift=undisturbed.shift_)
+    blocks = da.from_array(X, chunks=(CHUNKS, 6)).to_delayed().ravel().tolist()
+    here = InProcess(blocks, CHUNKS, 6, kept=True)
+    run = peel(sqeuclidean(here), 5, shift=undisturbed.shift_)
     for a, b in zip(run, undisturbed.clusters_, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)
         assert (a.value, a.gap, a.margin) == (b.value, b.gap, b.margin)
@@ -132,9 +131,9 @@ def test_one_task_a_worker_and_round(client, workers, monkeypatch):
         return submit(function, *args, **options)
 
     monkeypatch.setattr(client, "submit", counted)
-    before = S.pieces.n_rounds
+    before = S.rows.n_rounds
     clusters = list(peel(S, 2, shift=500.0))
-    assert len(tasks) == 2 * (S.pieces.n_rounds - before)  # 30 chunks, 2 workers
+    assert len(tasks) == 2 * (S.rows.n_rounds - before)  # 30 chunks, 2 workers
     assert all(cluster.status is Status.CONVERGED for cluster in clusters)
 
 
@@ -181,7 +180,7 @@ def test_a_worker_joins(client, undisturbed, workers):
 
     try:
         grown = DominantSets(callback=Once(more), **OPTIONS).fit(chunked())
-        homes = set(grown.similarity_.pieces._homes.values())
+        homes = set(grown.similarity_.rows._homes.values())
         assert len(homes) == 3  # the newcomer got its share
         assert_exactly(undisturbed, grown)
     finally:
@@ -245,7 +244,7 @@ def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):
         return run in on_cluster._held
 
     model = DominantSets(2, shift=1e4).fit(da.from_array(X, chunks=(1_000, 6)))
-    run = model.similarity_.pieces._run
+    run = model.similarity_.rows._run
     assert all(client.run(holds, run).values())
     del model
     gc.collect()

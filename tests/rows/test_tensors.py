@@ -18,24 +18,22 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.clusters.significance import judge
-from dominantsets.labels.partition import noise_of
+from dominantsets.compiled import passes
+from dominantsets.labels.noise import noise_of
 from dominantsets.labels.refinement import refine
-from dominantsets.solvers import Problem
+from dominantsets.solvers import Problem, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
-from support import as_memmap, assert_certified, assert_same_cluster, features, formula, press_ctrl_c, vector
+from support import as_memmap, assert_certified, assert_same_cluster, features, formula, press_ctrl_c
 
 torch = pytest.importorskip("torch")
 
-from dominantsets.clusters import device_sampling  # noqa: E402 (they need torch)
-from dominantsets.rows import tensors  # noqa: E402
+from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
+from dominantsets.rows import tensor_operations, tensors  # noqa: E402
 from dominantsets.rows.tensors import Features, Streamed  # noqa: E402
-from dominantsets.similarity import tensor_low_rank  # noqa: E402
-from dominantsets.solvers import tensor_dual as batch  # noqa: E402
-from dominantsets.solvers import tensor_newton as climbs  # noqa: E402
-from dominantsets.solvers import tensor_working_set as kernel_batch  # noqa: E402
-from dominantsets.solvers.tensor_dual import Batch  # noqa: E402
-from dominantsets.solvers.tiles import Tiles  # noqa: E402
+from dominantsets.rows.tiles import Tiles  # noqa: E402
+from dominantsets.solvers import tensor_dual, tensor_problem  # noqa: E402
+from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
@@ -45,6 +43,11 @@ TYPES = ("float64", "float32", "float16", "bfloat16")
 @pytest.fixture(params=DEVICES)
 def device(request):
     return request.param
+
+
+def rows_of(S):
+    """The rows of a tensor's similarity, as its formula sees them."""
+    return tensor_operations.local(S.rows, S.recipe)
 
 
 def stored(X, dtype, device):
@@ -70,8 +73,9 @@ def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(S.column(7), A[:, 7], **close)
     alive = rng.random(60) < 0.6
-    kept = S.degrees_of(torch.tensor(alive, device=device))
-    np.testing.assert_allclose(kept.cpu().numpy()[alive], A[:, alive].sum(axis=1)[alive], rtol=1e-12)
+    problem = make_problem(S, 0.5)
+    problem.remove(np.flatnonzero(~alive))
+    assert problem.largest_degree() == pytest.approx(A[np.ix_(alive, alive)].sum(axis=1).max(), rel=1e-12)
     new = X[:5] + 0.25
     plain = as_similarity(X, kind, **params)
     for rows in (new, torch.tensor(new, device=device)):
@@ -134,12 +138,11 @@ def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks)
     W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
     with pytest.MonkeyPatch.context() as patch:
         if blocks:
-            patch.setitem(batch.BLOCK_VALUES, "cpu", 12)
-            patch.setitem(batch.CANDIDATES, "cpu", 7)
-            patch.setitem(batch.PART_NUMBERS, "cpu", 1)
-        together = Batch(
-            as_similarity(tensor, kind), problem.shift, torch.tensor(problem.alive), problem.n_alive
-        )
+            patch.setitem(tensor_dual.BLOCK_VALUES, "cpu", 12)
+            patch.setitem(tensor_dual.CANDIDATES, "cpu", 7)
+            patch.setitem(tensor_dual.PART_NUMBERS, "cpu", 1)
+        local = rows_of(as_similarity(tensor, kind))
+        together = TensorDual(local, problem.shift, torch.tensor(problem.alive), problem.n_alive)
         first = together.at(torch.tensor(W))
         again = together.at(torch.tensor(W) * 0.9, first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1))
     for trial, points in ((first, W), (again, 0.9 * W)):
@@ -164,8 +167,8 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
     """J is the derivative of U'x(w) and the mean row that of tau, by finite differences."""
     X = np.abs(features(200, 3))
     S = as_similarity(torch.tensor(X), kind)
-    together = Batch(S, 5.0 * S.self_similarity, torch.ones(200, dtype=torch.bool), 200)
-    W = S.chosen(torch.tensor([0, 50])).u
+    together = TensorDual(rows_of(S), 5.0 * S.self_similarity, torch.ones(200, dtype=torch.bool), 200)
+    W = rows_of(S).chosen(torch.tensor([0, 50])).u
     here = together.at(W)
     h = 1e-6
     for axis in range(3):
@@ -182,8 +185,10 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
 def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
     X = features(20_000, 8)
     S = as_similarity(torch.tensor(X, dtype=torch.float32), "sqeuclidean")
-    together = Batch(S, 0.01 * S.n * S.self_similarity / 4, torch.ones(S.n, dtype=torch.bool), S.n)
-    W = S.chosen(torch.arange(0, 20_000, 1_000)).u
+    together = TensorDual(
+        rows_of(S), 0.01 * S.n * S.self_similarity / 4, torch.ones(S.n, dtype=torch.bool), S.n
+    )
+    W = rows_of(S).chosen(torch.arange(0, 20_000, 1_000)).u
     trial = together.at(W)
     assert together.clock.counts["sweeps"] <= 2
     before = together.clock.counts["sweeps"]
@@ -194,11 +199,11 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
 FUSED = """
 import numpy as np, torch
 from dominantsets import as_similarity
-from dominantsets.solvers import fused
-from dominantsets.solvers import tensor_dual as batch
+from dominantsets.rows.tensor_operations import local
+from dominantsets.solvers import tensor_dual
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if device == "cpu":
-    fused.usable = lambda device: True
+    tensor_dual.kernels_usable = lambda device: True
 rng = np.random.default_rng(0)
 for kind in ("sqeuclidean", "cosine", "linear"):
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -206,15 +211,15 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
-            W = S.chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            W = local(S.rows, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found = [], []
-            for batch.FUSED in (True, False):
-                together = batch.Batch(S, 3 * S.self_similarity, alive, int(alive.sum()))
-                assert together.fused is batch.FUSED
+            for tensor_dual.FUSED in (True, False):
+                together = tensor_dual.TensorDual(local(S.rows, S.recipe), 3 * S.self_similarity, alive, int(alive.sum()))
+                assert together.fused is tensor_dual.FUSED
                 trials.append(together.at(W))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
                 assert together.above(W, trials[0].tau - 1e9, 10) is None
-            assert not fused._broken
+            assert not tensor_dual._broken
             for name in ("tau", "f", "image", "mean"):
                 torch.testing.assert_close(*(getattr(t, name) for t in trials), rtol=1e-10, atol=1e-8)
             members = trials[1].tiles.valid & (trials[1].weights > 0)
@@ -239,17 +244,17 @@ def test_fused_kernels_agree_with_the_plain_form():
 
 @pytest.mark.parametrize("on_host", [0, 2**15])
 def test_newton_steps_are_those_of_one_start(on_host, monkeypatch):
-    from dominantsets.compiled import dual as _rows
-
-    monkeypatch.setattr(climbs, "ON_HOST", on_host)
+    monkeypatch.setattr(tensor_dual, "ON_HOST", on_host)
+    S = as_similarity(torch.tensor(features(20, 5)), "sqeuclidean")
+    dual = TensorDual(rows_of(S), 1.0, torch.ones(20, dtype=torch.bool), 20)
     rng = np.random.default_rng(0)
     J, g, radius = np.empty((30, 5, 5)), rng.normal(size=(30, 5)), 10.0 ** rng.uniform(-2, 2, size=30)
     for k in range(30):
         Q = np.linalg.qr(rng.normal(size=(5, 5)))[0]
         J[k] = Q @ np.diag(rng.uniform(0, 0.99 if k % 2 else 3.0, size=5)) @ Q.T
-    steps = climbs.newton_steps(torch.tensor(J), g, radius)
+    steps = dual.steps(torch.tensor(J), g, radius)
     for k in range(30):
-        alone, _ = _rows.newton(J[k], g[k], radius[k])
+        alone, _ = passes.newton(J[k], g[k], radius[k])
         np.testing.assert_allclose(steps[k], alone, rtol=2e-2, atol=1e-9)
         assert np.linalg.norm(steps[k]) <= radius[k] * (1 + 1e-9)
 
@@ -315,7 +320,7 @@ def test_features_far_from_the_origin(device):
     X = features(500, 4) + 1e4
     tensor, exactly = stored(X, "float32", device)
     S = as_similarity(tensor, "sqeuclidean")
-    assert S.centred_first
+    assert rows_of(S).centred_first
     shift = 5.0 * S.offset
     assert_same_cluster(
         solve(S, shift=shift), solve(as_similarity(exactly, "sqeuclidean"), shift=shift), 1e-7
@@ -324,23 +329,14 @@ def test_features_far_from_the_origin(device):
 
 @pytest.mark.parametrize("kind", ["rbf", "laplacian"])
 @pytest.mark.parametrize("shift", [0.0, 2.0, 30.0])
-def test_kernels_by_safe_steps(kind, shift, device):
+def test_kernels_take_the_way_of_the_numpy_path(kind, shift, device):
     X = features(600, 3)
     S, theirs = as_similarity(torch.tensor(X, device=device), kind), as_similarity(X, kind)
     A = formula(kind, X, theirs.gamma)
-    for i in (1, 77):
-        ours = solve(S, start=i, shift=shift)
-        assert ours.status is Status.CONVERGED
-        assert ours.algorithm == "working-set"
-        assert_certified(A, ours, stationary=1e-9)
-        polished = solve(theirs, start=vector(ours, 600), shift=shift, algorithm="pairwise")
-        assert ours.value == pytest.approx(polished.value, rel=1e-8)
-
-
-def test_a_kernel_with_a_large_cluster_is_refused_by_a_sentence(monkeypatch):
-    monkeypatch.setattr(kernel_batch, "LARGEST_SUPPORT", 40)
-    with pytest.raises(ValueError, match="more than 40 members"):
-        solve(as_similarity(torch.tensor(features(300, 2)), "rbf"), shift=200.0)
+    for algorithm in ("auto", "working-set"):
+        ours = solve(S, start=77, shift=shift, algorithm=algorithm)
+        assert_certified(A, ours)
+        assert_same_cluster(ours, solve(theirs, start=77, shift=shift, algorithm=algorithm), 1e-7)
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
@@ -410,13 +406,11 @@ def test_a_barycenter_and_weights_as_starts(device):
 
 
 def test_many_starts_come_in_groups(monkeypatch):
-    from dominantsets.solvers import tensor_problem as on_device
-
     X = features(300, 4)
     S = as_similarity(torch.tensor(X), "sqeuclidean")
     options = {"n_starts": 30, "shift": 900.0, "random_state": 0}
     once = next(multistart(S, **options))
-    monkeypatch.setitem(on_device.GROUP_BYTES, "cpu", 64 * 16 * 7)
+    monkeypatch.setitem(tensor_problem.GROUP_BYTES, "cpu", 64 * 16 * 7)
     for one, other in zip(once.solutions, next(multistart(S, **options)).solutions, strict=True):
         assert_same_cluster(one, other)
 
@@ -453,7 +447,7 @@ def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
     for data in (X, as_memmap(tmp_path / "X.dat", X)):
         model = DominantSets(2, device=device).fit(data)
         np.testing.assert_array_equal(model.labels_, theirs.labels_)
-        assert model.similarity_.features.dtype == torch.float16
+        assert model.similarity_.rows.features.dtype == torch.float16
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "rbf"])
@@ -462,13 +456,13 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     monkeypatch.setattr(tensors, "RESIDENT_SHARE", 0.0)
     X = features(500, 4)
     S = as_similarity(as_memmap(tmp_path / "X.dat", X), kind, device=device)
-    assert isinstance(S.features, Streamed)
-    blocks = list(S.features.blocks(10**9))
+    assert isinstance(S.rows.features, Streamed)
+    blocks = list(S.rows.features.blocks(10**9))
     assert len(blocks) == 8
     np.testing.assert_array_equal(torch.cat([block for _, block in blocks]).cpu().numpy(), X)
     shift = 1.0 if kind == "rbf" else 5.0 * S.self_similarity
     plain = as_similarity(torch.tensor(X, device=device), kind)
-    assert isinstance(plain.features, Features)
+    assert isinstance(plain.rows.features, Features)
     assert_same_cluster(solve(S, shift=shift), solve(plain, shift=shift))
 
 
@@ -514,7 +508,7 @@ def test_a_k_dpp_on_a_device_has_the_right_probabilities(k, device):
     counts = dict.fromkeys(subsets, 0)
     random_state, draws = np.random.RandomState(0), 1_500
     for _ in range(draws):
-        drawn = device_sampling.draw(torch.tensor(rows, device=device), k, random_state)
+        drawn = k_dpp(torch.tensor(rows, device=device), k, random_state)
         counts[tuple(sorted(drawn.tolist()))] += 1
     _, p = chisquare(list(counts.values()), draws * dets / dets.sum())
     assert p > 1e-3
@@ -526,19 +520,18 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
     X, _ = make_blobs(400, 4, centers=3, random_state=0)
     X = np.abs(X) if kind == "linear" else X
     theirs, ours = as_similarity(X, kind), as_similarity(torch.tensor(X, device=device), kind)
-    run = {S.on_device: peel(S, 3, shift=0.02 * S.n * S.self_similarity) for S in (theirs, ours)}
+    run = {not S.in_memory: peel(S, 3, shift=0.02 * S.n * S.self_similarity) for S in (theirs, ours)}
     clusters = {where: list(found) for where, found in run.items()}
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
     for size in (2**28, 64):
-        monkeypatch.setitem(tensor_low_rank.BLOCK_NUMBERS, device, size)
-        outside, radii = noise_of(theirs, clusters[False], run[False].labels)
-        noise, same = noise_of(ours, clusters[True], run[True].labels)
+        monkeypatch.setitem(tensors.BLOCK_NUMBERS, device, size)
+        outside, radii, _ = noise_of(theirs, clusters[False], run[False].labels)
+        noise, same, _ = noise_of(ours, clusters[True], run[True].labels)
         np.testing.assert_array_equal(noise, outside)
         assert same == radii
         a = refine(theirs, run[False].labels, 3, outside=outside)
         b = refine(ours, run[True].labels, 3, outside=outside)
         np.testing.assert_array_equal(a.labels, b.labels)
-        np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
         inside = a.labels >= 0
         np.testing.assert_allclose(a.fit[inside], b.fit[inside], rtol=1e-9)
         np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
@@ -589,8 +582,8 @@ def test_bad_input_gets_one_sentence():
         (X[0], {}, "2-D"),
         (X[:0], {}, "nothing to cluster"),
         (X * torch.nan, {}, "NaN or infinite"),
-        (X, {"affinity": "path"}, "'path' does not work on a device"),
-        (X, {"affinity": "precomputed"}, "does not work on a device"),
+        (X, {"affinity": "path"}, "'path' is not available on a device"),
+        (X, {"affinity": "precomputed"}, "is not available on a device"),
         (X, {"algorithm": "pairwise"}, "'pairwise' does not run on a device"),
         (X, {"affinity_params": {"gamma": 1.0}}, "takes no parameter 'gamma'"),
         (X, {"device": "warp"}, "is not a device"),
@@ -627,7 +620,7 @@ def test_two_devices_and_too_much():
     with pytest.raises(ValueError, match="fitted with features on cuda"):
         model.predict(X)
     S = as_similarity(X.cuda().float(), "sqeuclidean")
-    with pytest.raises(MemoryError, match="did not fit the device"), tensors.roomy("a test"):
+    with pytest.raises(MemoryError, match="did not fit the device"), tensors.explain_oom("a test"):
         torch.empty(2**45, device="cuda")
     assert S.n == 300
 
@@ -635,7 +628,7 @@ def test_two_devices_and_too_much():
 def test_out_of_memory_is_one_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
     words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
-    with pytest.raises(MemoryError, match=words), tensors.roomy("64 starts"):
+    with pytest.raises(MemoryError, match=words), tensors.explain_oom("64 starts"):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
 
 from dominantsets import DominantSets, Status, Step, as_similarity, peel, solve
-from dominantsets.compiled import dual as _rows
+from dominantsets.compiled import passes as compiled
 from dominantsets.solvers import Problem
 from dominantsets.solvers import dual as dual_module
 from dominantsets.solvers.dual import Dual
@@ -101,10 +101,10 @@ def test_the_threshold_is_a_projection_onto_the_simplex(n, seed, varied, kappa, 
     kappas = kappa * (1 + rng.random(n)) if varied else np.full(n, kappa)
     alive = rng.random(n) < 0.8
     alive[rng.integers(n)] = True
-    form = _rows.Affine(2.0, 0.5, np.empty(0), np.ones(n))
+    form = compiled.Affine(2.0, 0.5, np.empty(0), np.ones(n))
     guess = np.flatnonzero(alive & (rng.random(n) < guessed))
     keep = np.empty(n, dtype=np.int64)
-    tau, count = _rows.locate((s - 1.0) / 2.0 + 0.5, form, 1.0 / kappas, alive, guess, keep)
+    tau, count = compiled.locate((s - 1.0) / 2.0 + 0.5, form, 1.0 / kappas, alive, guess, keep)
     x = np.where(alive, np.maximum(0.0, s - tau) / kappas, 0.0)
     assert x.sum() == pytest.approx(1.0, rel=1e-9)
     assert count >= np.count_nonzero(x)
@@ -121,7 +121,7 @@ def test_threads_change_nothing_but_rounding(kind, monkeypatch):
     alone = Dual(problem)
     w = alone.image(np.arange(1, 30, 7), np.full(5, 0.2))
     one = alone.at(w)
-    matrix = alone.spread(one.members, w).matrix
+    matrix = alone.jacobian_on(one.members, w).matrix
     monkeypatch.setattr(dual_module, "thread_slices", lambda n, grain=0: [slice(0, n // 3), slice(n // 3, n)])
     together = Dual(problem)
     for _ in range(2):  # without and with a guess
@@ -129,7 +129,7 @@ def test_threads_change_nothing_but_rounding(kind, monkeypatch):
         assert two.members.tolist() == one.members.tolist()
         assert two.tau == pytest.approx(one.tau, rel=1e-12)
         np.testing.assert_allclose(two.image, one.image, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(together.spread(two.members, w).matrix, matrix, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(together.jacobian_on(two.members, w).matrix, matrix, rtol=1e-10, atol=1e-12)
 
 
 @given(st.sampled_from(KINDS), st.integers(0, 10_000), st.floats(0.0, 10.0))
@@ -161,8 +161,12 @@ def test_newtons_matrix_is_the_derivative(kind, d, sparse):
     dual = Dual(Problem(S, 3.0 * S.self_similarity))
     w = dual.image(np.arange(60), np.full(60, 1 / 60)) * 1.01
     point = dual.at(w)
-    spread = dual.spread(point.members, w)
-    J = np.array([spread.up(spread.down(e)) for e in np.eye(d)]) if spread.small else spread.matrix
+    jacobian = dual.jacobian_on(point.members, w)
+    J = (
+        np.array([jacobian.matvec(jacobian.rmatvec(e)) for e in np.eye(d)])
+        if jacobian.small
+        else jacobian.matrix
+    )
     step = 1e-6
     numeric = np.array(
         [(dual.at(w + step * e).image - dual.at(w - step * e).image) / (2 * step) for e in np.eye(d)]
@@ -170,11 +174,11 @@ def test_newtons_matrix_is_the_derivative(kind, d, sparse):
     np.testing.assert_allclose(J, numeric, atol=1e-5 * max(1.0, np.abs(J).max()))
     # Newton's step solves the linear system
     g = point.residual
-    solved, definite = spread.step(g, radius=np.inf)
+    solved, definite = jacobian.step(g, radius=np.inf)
     assert definite == bool(np.linalg.eigvalsh(np.eye(d) - J)[0] > 0)
     if definite:
         np.testing.assert_allclose(solved - J @ solved, g, atol=1e-9 * np.linalg.norm(g))
-    short, _ = spread.step(g, radius=0.5 * np.linalg.norm(solved))
+    short, _ = jacobian.step(g, radius=0.5 * np.linalg.norm(solved))
     assert np.linalg.norm(short) <= 0.5 * np.linalg.norm(solved) * (1 + 1e-9)
     assert short @ g > 0  # uphill
 

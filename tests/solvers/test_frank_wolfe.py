@@ -74,14 +74,15 @@ def test_replicator_stops_when_two_iterates_are_close():
 
 
 def test_columns_of_features_are_computed_once_and_kept_within_bounds():
-    from dominantsets.solvers import Monitor, Problem, solve_problem
+    from dominantsets.solvers import Monitor, SolverOptions
+    from dominantsets.solvers.api import HostProblem
 
     S = as_similarity(features(200), "rbf", gamma=0.02)
-    options = {"algorithm": "pairwise", "start": "vertex", "tol": 1e-10, "max_iter": 5_000}
-    roomy = Problem(S, 2.0)
-    tight = Problem(S, 2.0, cache_bytes=8 * 200 * 6)
-    one = solve_problem(roomy, monitor=Monitor(), **options)
-    two = solve_problem(tight, monitor=Monitor(), **options)
+    options = SolverOptions("pairwise", max_iter=5_000)
+    roomy = HostProblem(S, 2.0)
+    tight = HostProblem(S, 2.0, cache_bytes=8 * 200 * 6)
+    one = roomy.solve(options, Monitor())
+    two = tight.solve(options, Monitor())
     assert one.n_iter > 200
     assert roomy.columns.n_computed <= 200
     assert len(tight.columns.array) == 6

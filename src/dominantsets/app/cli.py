@@ -47,7 +47,7 @@ Affinity = Literal[
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
 Assign = Literal["refine", "average", "none"]
-KeepNoise = Literal["auto", "payoff", "none"]
+Noise = Literal["auto", "payoff", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -228,11 +228,13 @@ def cluster_command(
             "most like them; none: the cores alone."
         ),
     ] = "refine",
-    keep_noise: Annotated[
-        KeepNoise,
+    noise: Annotated[
+        Noise,
         typer.Option(
+            "--noise",
+            "--keep-noise",  # its name before version 0.2
             help="What refine leaves out as noise: auto, what is far from every core; payoff, all outside "
-            "the cores; none, nothing."
+            "the cores; none, nothing.",
         ),
     ] = "auto",
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
@@ -240,7 +242,7 @@ def cluster_command(
     max_time: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which to stop, with what is found.")
     ] = None,
-    min_cluster_size: Annotated[int, typer.Option(min=1, help="Stop before a smaller cluster.")] = 1,
+    min_cluster_size: Annotated[int, typer.Option(min=1, help="Leave out smaller clusters.")] = 1,
     label_column: Annotated[str | None, typer.Option(help="Column with classes, to score against.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column with the objects' names.")] = None,
     format: Annotated[Format | None, typer.Option(help="The file's format. [default: by its ending]")] = None,
@@ -265,7 +267,7 @@ def cluster_command(
         convert=convert,
         shift=shift,
         assign=None if assign == "none" else assign,
-        keep_noise=None if keep_noise == "none" else keep_noise if assign == "refine" else "auto",
+        noise=None if noise == "none" else noise if assign == "refine" else "auto",
         algorithm=algorithm,
         tol=tol,
         max_time=max_time,

@@ -16,10 +16,10 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from dominantsets._checks import memory_available, require_memory
 from dominantsets.app.files import FileError, Table
-from dominantsets.clusters.peeling import End
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.estimator import DominantSets
 from dominantsets.similarity import AFFINITIES
+from dominantsets.solvers.result import End
 
 SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = tuple(name for name in AFFINITIES if name != "precomputed")
@@ -45,7 +45,7 @@ class Job:
     convert: str = "max"
     shift: str = "auto"
     assign: str | None = "refine"
-    keep_noise: str | None = "auto"
+    noise: str | None = "auto"
     algorithm: str = "auto"
     tol: float = 1e-10
     max_time: float | None = None
@@ -60,11 +60,11 @@ class Job:
             affinity_params=params,
             shift=shift_of(self.shift, SHIFTS),
             algorithm=self.algorithm,
-            tol=self.tol,
+            solver_params={"tol": self.tol},
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
-            keep_noise=self.keep_noise,
+            noise=self.noise,
             verbose=int(bar),
         )
         model.fit(X)

@@ -74,7 +74,8 @@ class Checkpoint:
             ) from error
         other = [name for name in self._signature if before.get(name) != self._signature[name]]
         if other:
-            what = "other data" if "data" in other else f"other parameters ({', '.join(other)})"
+            names = [name for name in other if name != "data"]  # another affinity makes other data too
+            what = f"other parameters ({', '.join(names)})" if names else "other data"
             raise ValueError(
                 f"checkpoint={str(self._path)!r} belongs to {what}; delete it or name another file."
             )

@@ -272,7 +272,7 @@ def peel(
 def check_peeling(n: int, n_clusters: Any, min_cluster_size: Any) -> None:
     """Refuse what peeling cannot use, before any long work."""
     if n_clusters is not None and check_int("n_clusters", n_clusters, at_least=1) > n:
-        raise ValueError(f"n_clusters={n_clusters} is more than the number of objects, {n}.")
+        raise ValueError(f"n_clusters={n_clusters} is more than the number of objects, which is {n}.")
     check_int("min_cluster_size", min_cluster_size, at_least=1)
 
 

@@ -86,6 +86,8 @@ class Resolution:
         What was tried, by falling shift.
     n_objects : int
         Objects on which it was tried.
+    halt : End or None
+        What cut the comparison short, if anything did.
     """
 
     shift: float

@@ -206,7 +206,8 @@ class _Sums:
         """The best cluster of every object, as in the table; notes the sums of what it finds."""
         placed = self.similarity.place(self._clusters, self.labels, self._outside)
         self._fit = placed.fit
-        best, self._next = placed.best, None
+        best: Ints = placed.best
+        self._next = None
         if placed.sums[:, -1].all():  # no cluster has lost its last object
             self._next = best, placed.sums
             return best

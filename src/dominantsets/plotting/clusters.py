@@ -249,7 +249,7 @@ class MembershipDisplay:
             With ``ax_`` and ``figure_`` set.
         """
         check_is_fitted(estimator)
-        return cls(list(estimator.clusters_), estimator.cutoff).plot(ax=ax)
+        return cls(list(estimator.clusters_), estimator.solver_options_.cutoff).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw, on ``ax`` or on a new figure.

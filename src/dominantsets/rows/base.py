@@ -364,7 +364,7 @@ class Rows(ABC):
 
     def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
         """Second moments of rows u about their mean, each with its scale, or the smaller form of them."""
-        return scatter_of(recipe.formula.root * self.fetch(objects, "take", recipe), scale)
+        return np.asarray(scatter_of(recipe.formula.root * self.fetch(objects, "take", recipe), scale))
 
     def fingerprint(self) -> str:
         """A hash of the data, the same for the same blocks wherever they are."""

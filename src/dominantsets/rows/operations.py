@@ -39,7 +39,7 @@ class FormulaRows:
     @property
     def diagonal(self) -> Floats:
         """What the formula would put on the diagonal; one number where that is the same for all objects."""
-        return self.formula.diagonal(self.norms)
+        return np.asarray(self.formula.diagonal(self.norms))
 
     @property
     def square_norms(self) -> Floats:
@@ -339,13 +339,14 @@ def between(block: Block, recipe: Recipe, part: slice, few: Few, cols: slice) ->
     """Similarities of some of a block's objects to some of a few; sparse rows (in memory) stay sparse."""
     rows, formula = kernel_rows(block, recipe), recipe.formula
     if not formula.of_inner_products:
-        table: Floats = formula.between(rows.take(part), few.rows[cols])
-        return table
+        return np.asarray(formula.between(rows.take(part), few.rows[cols]))
     p, q = kernel_lengths(block, recipe)[part], few.rows[cols]
     if rows.sparse:
         mine, theirs = np.arange(part.start, part.stop), few.objects[cols]
-        return formula.of_products(rows.gram(mine, theirs), p, kernel_lengths(block, recipe)[theirs])
-    return formula.of_products(rows.take(part) @ q.T, p, np.einsum("ij,ij->i", q, q))
+        products, lengths = rows.gram(mine, theirs), kernel_lengths(block, recipe)[theirs]
+    else:
+        products, lengths = rows.take(part) @ q.T, np.einsum("ij,ij->i", q, q)
+    return np.asarray(formula.of_products(products, p, lengths))
 
 
 def kernel_sums(block: Block, recipe: Recipe, few: Few, squares: bool = False) -> Floats:

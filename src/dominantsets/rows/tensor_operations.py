@@ -41,7 +41,7 @@ class FormulaTensors:
     def __init__(self, rows: TensorRows, recipe: Recipe) -> None:
         self.rows, self.features = rows, rows.features
         self.formula = formula = recipe.formula
-        self.root, self.d, self.device = formula.root, rows.d, rows.device
+        self.root, self.d, self.device = float(formula.root), rows.d, rows.device
         self.work = torch.float64 if self.features.dtype == torch.float64 else torch.float32
         center = np.zeros(rows.d) if recipe.center is None else recipe.center
         self.center = rows.send(center)
@@ -95,7 +95,7 @@ class FormulaTensors:
 
     def rough_of(self, exact: Exact) -> Tensor:
         """Exact rows as a sweep multiplies them."""
-        rows = exact.u / self.root
+        rows: Tensor = exact.u / self.root
         if self.formula.centred and not self.centred_first:
             rows = rows + self.center
         return rows.to(self.work)
@@ -242,7 +242,7 @@ class FormulaTensors:
     ) -> Tensor:
         """r of the members, as the tiles are, from what ``products`` gives for the mixtures."""
         values, bias, own = self.from_products(*products)
-        out = values - (own + shift) * weights
+        out: Tensor = values - (own + shift) * weights
         if bias is not None:
             out += bias
         return out.add_((bias_sum + self.formula.offset)[tiles.owner, None])

@@ -248,9 +248,10 @@ class TensorRows(Rows):
         """A NumPy array, on the device."""
         return torch.as_tensor(np.ascontiguousarray(x), device=self.device)
 
-    def host(self, x: Tensor) -> Any:
+    def host(self, x: Tensor) -> NDArray[Any]:
         """A tensor, as a NumPy array."""
-        return to_numpy(x)
+        out: NDArray[Any] = to_numpy(x)
+        return out
 
     def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
         return [(objects, *others)]  # in whatever order they are
@@ -272,7 +273,7 @@ class TensorRows(Rows):
     def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Tensor:
         """As the formula sees them; they stay on the device."""
         seen = tensor_operations.local if operation == "take" else tensor_operations.kernel
-        rows: Tensor = seen(self, recipe).at(self.send(objects))  # type: ignore[operator]
+        rows: Tensor = seen(self, recipe).at(self.send(objects))
         return rows
 
     def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

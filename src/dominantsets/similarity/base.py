@@ -103,12 +103,24 @@ class Similarity(ABC):
     degrees_error: float = 0.0
     bounded_by_self_similarity: bool = False
     is_sparse: bool = False
-    posed_as: str = "memory"
-    in_memory: bool = True
     has_cluster_sums: bool = False
     costs_all_pairs: bool = True
-    describable: int = 2**62
-    device: Any = None
+
+    @property
+    def posed_as(self) -> str:
+        return "memory"
+
+    @property
+    def in_memory(self) -> bool:
+        return True
+
+    @property
+    def describable(self) -> int:
+        return 2**62
+
+    @property
+    def device(self) -> Any:
+        return None
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:

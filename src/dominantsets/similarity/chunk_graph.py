@@ -91,7 +91,10 @@ class ChunkGraph(Similarity):
 
     is_sparse = True
     costs_all_pairs = False
-    in_memory = False
+
+    @property
+    def in_memory(self) -> bool:
+        return False
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows

@@ -104,8 +104,8 @@ def _laid_out(A: Any) -> Any:
         A = A.copy()  # the caller's matrix stays as it is
         A.sum_duplicates()
     diagonal, data = A.diagonal(), A.data
-    n_self = np.count_nonzero(diagonal)
-    bad = np.count_nonzero(~np.isfinite(data))
+    n_self = int(np.count_nonzero(diagonal))
+    bad = int(np.count_nonzero(~np.isfinite(data)))
     check_graph(GraphSurvey(A.shape[0], bad, float(data.min(initial=0.0)), n_self))
     if n_self:
         A = A - sp.dia_array((diagonal[None, :], [0]), shape=A.shape).tocsr()

@@ -77,6 +77,9 @@ class HostProblem(Problem):
         weights[np.searchsorted(alive, i)] = HALF
         return Point(alive, weights)
 
+    def _beside(self) -> Any:
+        return self.thread_copy()
+
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
     ) -> tuple[list[DominantSet], bool]:
@@ -84,7 +87,7 @@ class HostProblem(Problem):
         half, guarded = options.start == "barycenter", _Guarded(monitor)
         work = Parallel(n_jobs, backend="threading", return_as="generator")(
             # columns are kept by one solver at a time, everything else is shared
-            delayed(self.thread_copy().solve_from)(self.point_at(int(i), half), options, guarded)
+            delayed(self._beside().solve_from)(self.point_at(int(i), half), options, guarded)
             for i in objects
         )
         found: list[DominantSet] = []

@@ -217,7 +217,7 @@ class ChunkDual:
     def at(self, W: list[Floats], before: Sequence[ChunkPoint | None]) -> list[ChunkPoint]:
         """x(w) of several w: rounds that all of them share."""
         searches = [
-            _Search(w, last, self.similarity.offset, len(self.similarity.rows))
+            _Search(w, last, self.similarity.formula.offset, len(self.similarity.rows))
             for w, last in zip(W, before, strict=True)
         ]
         while pending := [search for search in searches if search.found is None]:

@@ -89,7 +89,7 @@ class Dual:
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """U'x."""
-        return self.root * self.rows.mix(members, weights)
+        return np.asarray(self.root * self.rows.mix(members, weights))
 
     def at(self, w: Floats) -> DualPoint:
         """One pass over the features: x(w)."""
@@ -127,9 +127,9 @@ class Dual:
 
     def jacobian(self, point: DualPoint) -> _SupportJacobian | None:
         """How x(w) answers to w at a point; None where that matrix would be too large."""
-        return self._jacobian_on(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
+        return self.jacobian_on(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
 
-    def _jacobian_on(self, members: Ints, about: Floats) -> _SupportJacobian:
+    def jacobian_on(self, members: Ints, about: Floats) -> _SupportJacobian:
         """How x(w) answers to w while its support stays the same; the last one is kept."""
         if self._jacobian is None or not np.array_equal(self._jacobian.members, members):
             self._jacobian = _SupportJacobian(self, members, about)

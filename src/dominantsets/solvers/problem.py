@@ -212,7 +212,7 @@ class Problem:
 
     def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""
-        return self.alive[objects]
+        return np.asarray(self.alive[objects])
 
     def joiners(self, x: Point, level: float) -> Ints:
         """Removed objects with a payoff above a level, in the component of x."""

@@ -64,8 +64,15 @@ HALTING = tuple(HALTS)  # statuses that end a whole run
 class Trace:
     """The state before each iteration, and the kind of step that it took.
 
-    ``value`` is f + shift (the paper's f of the shifted similarity), ``gap`` is max(r) - f; both are
-    the running numbers, not recomputed ones.
+    Attributes
+    ----------
+    value, gap : ndarray of float
+        f + shift (the paper's f of the shifted similarity) and max(r) - f: the running numbers, not
+        recomputed ones.
+    support_size : ndarray of int
+        Objects with a positive weight.
+    step : ndarray of int8
+        The :class:`Step` that was taken.
     """
 
     value: Floats

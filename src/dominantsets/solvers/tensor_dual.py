@@ -83,13 +83,14 @@ def kernels_usable(device: torch.device) -> bool:
     return device.type == "cuda" and not _broken and importlib.util.find_spec("triton") is not None
 
 
-def with_fallback(fused: Callable[[], _T], plain: Callable[[], _T]) -> _T:
+def with_fallback(fused: Callable[[], Any], plain: Callable[[], _T]) -> _T:
     """The fused form, or the plain one where it cannot be compiled or run: once, then for good."""
     global _broken
     if _broken:
         return plain()
     try:
-        return fused()
+        found: _T = fused()
+        return found
     except (torch.OutOfMemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a compiler or driver may say

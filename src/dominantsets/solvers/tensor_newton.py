@@ -52,7 +52,7 @@ class _Points(NamedTuple):
     refused: Flags  # whether Newton's step was: the safe one is next
 
     def only(self, which: Flags) -> _Points:
-        return _Points(*(part[which] for part in self))
+        return _Points._make(part[which] for part in self)
 
 
 def ascend_together(

@@ -150,7 +150,10 @@ class TensorProblem(HostProblem):
         for values, constant in tiles.outsiders(local.all_values(mixtures, self.alive, height), self.n):
             outside = torch.maximum(outside, values.amax(1) + constant)
         rows = torch.stack([f, least, most, outside], 1).tolist()
-        return [Recomputed(*row[:4], ball) for row, ball in zip(rows, self._balls(mixtures, f), strict=True)]
+        return [
+            Recomputed(row[0], row[1], row[2], row[3], ball)
+            for row, ball in zip(rows, self._balls(mixtures, f), strict=True)
+        ]
 
     def _certified(self, ends: AscentResult, options: SolverOptions) -> list[DominantSet]:
         """The clusters with their certificates; one sweep over all objects for all of them."""

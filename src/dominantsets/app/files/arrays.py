@@ -16,9 +16,9 @@ from dominantsets.app.files._common import FileError, Table, first_line, is_numb
 def read_npy(source: Any) -> Table:
     try:
         array = np.load(source, allow_pickle=False, mmap_mode=None if isinstance(source, io.BytesIO) else "r")
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, PermissionError):
-            raise
+    except PermissionError:
+        raise
+    except Exception as error:  # NumPy evaluates the header as Python, which raises many kinds
         raise FileError(f"this is not a whole .npy file of numbers ({first_line(error)}).") from error
     if not isinstance(array, np.ndarray):
         raise FileError("this is an .npz archive with the ending of an .npy file; rename it.")
