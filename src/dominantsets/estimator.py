@@ -106,7 +106,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         post-assignment); None: they stay -1, and the labels are the cores'.
     noise : "auto", "payoff", float or None, default="auto"
         With ``assign="refine"``, what gets no label (-1): "auto", what lies far outside every core, or all
-        that lies outside where much lies far (:func:`dominantsets.labels.noise.noise_of`); a quantile q,
+        that lies outside where much lies far (:func:`dominantsets.labels.partition.noise_of`); a quantile q,
         objects that fit their cluster less well than the q-quantile of its core; "payoff", all that are in
         no core; None, nothing.
     n_starts : int, default=1
@@ -339,8 +339,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
-        bar = progress_bar(self.callback, self.n_clusters, similarity.n)
-        with bar if self.verbose else nullcontext(self.callback) as callback:
+        quiet = nullcontext(self.callback)
+        with (
+            progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else quiet as callback
+        ):
             self._find(similarity, options, Monitor(self.max_time, callback))
         self._warn()
         return self

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, estimator, peel
-from dominantsets.labels.noise import noise_of
+from dominantsets.labels.partition import noise_of
 from support import CORNERS
 
 

@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
-from dominantsets.labels.noise import noise_of
+from dominantsets.labels.partition import noise_of
 from dominantsets.labels.refinement import refine
 from dominantsets.solvers import Problem, make_problem
 from dominantsets.solvers.dual import Dual
@@ -212,9 +212,9 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
             W = local(S.rows, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
-            trials, found = [], []
+            trials, found, shift, there = [], [], 3 * S.self_similarity, int(alive.sum())
             for tensor_dual.FUSED in (True, False):
-                together = tensor_dual.TensorDual(local(S.rows, S.recipe), 3 * S.self_similarity, alive, int(alive.sum()))
+                together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
                 assert together.fused is tensor_dual.FUSED
                 trials.append(together.at(W))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))

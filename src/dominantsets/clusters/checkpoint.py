@@ -74,8 +74,9 @@ class Checkpoint:
             ) from error
         other = [name for name in self._signature if before.get(name) != self._signature[name]]
         if other:
-            names = [name for name in other if name != "data"]  # another affinity makes other data too
-            what = f"other parameters ({', '.join(names)})" if names else "other data"
+            names = [name for name in other if name != "data"]
+            same = "data" not in other or "affinity" in other  # another affinity makes other data too
+            what = f"other parameters ({', '.join(names)})" if same else "other data"
             raise ValueError(
                 f"checkpoint={str(self._path)!r} belongs to {what}; delete it or name another file."
             )

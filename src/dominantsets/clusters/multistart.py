@@ -15,9 +15,8 @@ from dominantsets.clusters.peeling import Extraction, check_peeling
 from dominantsets.clusters.sampling import SAMPLINGS, sample_starts
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, Status
-from dominantsets.solvers.options import check_run
+from dominantsets.solvers.options import STARTS, check_run
 from dominantsets.solvers.result import HALTS, End
-from dominantsets.solvers.starts import STARTS
 
 
 @dataclass(frozen=True, eq=False)

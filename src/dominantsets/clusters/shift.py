@@ -28,7 +28,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.significance import Judgement
-from dominantsets.labels.noise import noise_of
+from dominantsets.labels.partition import noise_of
 from dominantsets.labels.refinement import refine
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions

@@ -105,13 +105,6 @@ def take_block(
             line[m] = source[cols[m]] if cols[m] != i else 0.0
 
 
-@compiled
-def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
-    """r = -inf where an object is gone."""
-    for i in range(r.size):
-        r[i] = r[i] if alive[i] else -np.inf
-
-
 @watchful
 def _stain(total: float, value: float) -> float:
     """total + 0, unless value is NaN or infinite: then NaN, for good."""

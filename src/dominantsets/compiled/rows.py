@@ -132,3 +132,10 @@ def place(
             total_row[d] += s
             total_row[d + 1] += b
             total_row[d + 2] += 1.0
+
+
+@compiled
+def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
+    """r = -inf where an object is gone."""
+    for i in range(r.size):
+        r[i] = r[i] if alive[i] else -np.inf

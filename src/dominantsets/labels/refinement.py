@@ -23,7 +23,6 @@ import numpy as np
 
 from dominantsets._checks import warn
 from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.labels.noise import self_similarities
 from dominantsets.rows.base import Clusters
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import evenly
@@ -90,7 +89,7 @@ class _Table:
         self.outside = outside
         # where a round would ask for every similarity of many objects, some of each cluster stand for it
         self.sampled = similarity.n > EVERYBODY and similarity.costs_all_pairs
-        self.own = self_similarities(similarity)
+        self.own = similarity.diagonal()
         self.labels = labels
         self.S: Floats = np.empty((0, 0))
         self.W: Floats = np.empty(0)

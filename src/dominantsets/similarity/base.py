@@ -189,6 +189,12 @@ class Similarity(ABC):
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
         return np.full(len(objects), self.self_similarity)
 
+    def diagonal(self) -> Floats:
+        """What may stand on the diagonal: self-similarities, or the largest similarity there is."""
+        if self.self_similarity is None:
+            return np.full(self.n, self.largest())
+        return self.self_similarities(np.arange(self.n))
+
     def self_similarities_of_new(self, new: Any) -> Floats:
         """The same for new objects."""
         return self.self_similarities(np.arange(new.shape[0]))

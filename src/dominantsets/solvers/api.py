@@ -16,10 +16,9 @@ from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.newton import solve_dual
-from dominantsets.solvers.options import SolverOptions, check_run
+from dominantsets.solvers.options import SolverOptions, check_run, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
-from dominantsets.solvers.starts import starting_point
 from dominantsets.solvers.tree import solve_exactly
 from dominantsets.solvers.working_set import solve_working_set
 

@@ -15,10 +15,9 @@ from dominantsets.solvers.chunk_pass import PointSpec
 from dominantsets.solvers.dual import require_concave
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.newton import NewtonAscent, ascend_many
-from dominantsets.solvers.options import SolverOptions
+from dominantsets.solvers.options import SolverOptions, weights_of
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import DominantSet
-from dominantsets.solvers.starts import weights_of
 
 
 class ChunkProblem(HostProblem):

@@ -173,6 +173,6 @@ def _harvest(
                 weights,
                 points.passes[rows],
                 [statuses[k] for k in rows],
-            )  # fmt: skip
+            )
         )
     return out

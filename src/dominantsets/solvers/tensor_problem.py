@@ -18,10 +18,9 @@ from dominantsets.rows.tiles import Tiles
 from dominantsets.solvers.api import HostProblem
 from dominantsets.solvers.certificate import certify, undecided
 from dominantsets.solvers.monitor import Monitor, Stopwatch
-from dominantsets.solvers.options import SolverOptions
+from dominantsets.solvers.options import SolverOptions, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import HALTING, DominantSet
-from dominantsets.solvers.starts import starting_point
 from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual, exact_products
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
 
