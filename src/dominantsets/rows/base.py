@@ -38,6 +38,12 @@ class Recipe(NamedTuple):
     formula: Any  # a Formula, or a kernel's
     center: Floats | None
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and (self.name, self.formula) == (other.name, other.formula)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.formula))
+
 
 class Survey(NamedTuple):
     """A first look at the rows of a block."""
@@ -143,7 +149,7 @@ class Block:
     def recall(self, name: str, key: object, make: Callable[[], _T]) -> _T:
         """What was worked out under a name before, if it was for the same key; else it is now."""
         known = self._memo.get(name)
-        if known is None or known[0] != key:
+        if known is None or not (known[0] is key or known[0] == key):
             known = self._memo[name] = (key, make())
         value: _T = known[1]
         return value

@@ -99,7 +99,7 @@ def local(block: Block, recipe: Recipe) -> FormulaRows:
         known = block.recall(name, "all", lambda: _lengths(data, recipe))
         return ArrayRows(data, recipe.center, known[0], copy=False), known[1]
 
-    return block.recall("formula", (recipe.name, recipe.formula), make) if block.kept else make()
+    return block.recall("formula", recipe, make) if block.kept else make()
 
 
 def _lengths(data: Any, recipe: Recipe) -> tuple[Floats | None, Floats]:
