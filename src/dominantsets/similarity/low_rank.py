@@ -89,8 +89,8 @@ class LowRank(Similarity):
         if self._last is not None and self._last[0] is support and self._last[1] is weights:
             return self._last[2]
         each = self.rows.split(support, weights)
-        which = [k for k, part in enumerate(each) if len(part[0])]
-        if not which:
+        which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
+        if which is not None and not which:
             return Mixture(np.zeros(self.rows.d), 0.0, 0.0)
         mixture: Mixture = self.rows.total("mix", self.recipe, each=each, which=which)
         self._last = support, weights, mixture
