@@ -30,7 +30,7 @@ def what_a_matrix_cannot_pass(estimator):
         return {}
     return {
         "check_clustering": "passes features, which are no square matrix",
-        "check_positive_only_tag_during_fit": "wants the words of scikit-learn for a negative number, not ours",
+        "check_positive_only_tag_during_fit": "wants scikit-learn's words for a negative number, not ours",
     }
 
 
