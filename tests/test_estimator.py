@@ -15,15 +15,34 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dominantsets import DominantSets, End, Similarity, Status, as_similarity, peel
-from support import features, inverse_distance, random_similarity
+from support import cliques, features, inverse_distance, random_similarity
 
 CENTERS = [(0, 0), (10, 0), (0, 10)]
 
 
-@parametrize_with_checks([DominantSets(), DominantSets(n_clusters=3, affinity="cosine", assign="average")])
+def what_a_matrix_cannot_pass(estimator):
+    """Checks of scikit-learn that do not know what a matrix of similarities is."""
+    if estimator.affinity != "precomputed":
+        return {}
+    return {
+        "check_clustering": "passes features, which are no square matrix",
+        "check_positive_only_tag_during_fit": "wants scikit-learn's words for a negative number, not ours",
+    }
+
+
+@parametrize_with_checks(
+    [
+        DominantSets(),
+        DominantSets(n_clusters=3, affinity="cosine", assign="average"),
+        DominantSets(n_starts=4),
+        DominantSets(n_clusters=2, affinity="precomputed"),
+    ],
+    expected_failed_checks=what_a_matrix_cannot_pass,
+)
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)
 
@@ -310,6 +329,71 @@ def test_logging_of_verbose(blobs, caplog):
         DominantSets(n_clusters=3, verbose=1).fit(blobs[0])
     assert sum("members" in record.message for record in caplog.records) >= 3
     caplog.clear()
+
+
+@pytest.mark.parametrize("n_starts", [1, 8])
+def test_sets_that_are_too_small_are_passed_over_however_clusters_are_found(n_starts):
+    """A heavy pair comes first, and two cliques of 6 after it."""
+    options = {
+        "affinity": "precomputed",
+        "shift": 0.0,
+        "assign": None,
+        "n_starts": n_starts,
+        "random_state": 0,
+    }
+    model = DominantSets(2, min_cluster_size=3, **options).fit(cliques([2, 6, 6], [9.0, 1.0, 1.0]))
+    assert sorted(len(c) for c in model.clusters_) == [6, 6]
+    assert model.labels_[:2].tolist() == [-1, -1]
+    assert adjusted_rand_score([0] * 6 + [1] * 6, model.labels_[2:]) == 1.0
+
+
+FEATURES = (
+    "sqeuclidean",
+    "cosine",
+    "linear",
+    "rbf",
+    "laplacian",
+    "euclidean",
+    "path",
+    "nearest_neighbors",
+    "diffusion",
+)
+
+
+@pytest.mark.parametrize("affinity", FEATURES)
+def test_the_tags_say_which_affinities_take_sparse_features(affinity, blobs):
+    X = sp.csr_array(np.abs(blobs[0][:60]))
+    model = DominantSets(2, affinity=affinity)
+    if get_tags(model).input_tags.sparse:
+        assert model.fit(X).labels_.shape == (60,)
+    else:
+        with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
+            model.fit(X)
+
+
+OLD_NAMES = [
+    ({"keep_noise": None}, {"noise": None}),
+    ({"keep_noise": 0.2}, {"noise": 0.2}),
+    ({"start": 3}, {"solver_params": {"start": 3}}),
+    ({"tol": 1e-6}, {"solver_params": {"tol": 1e-6}}),
+    ({"max_iter": 50_000}, {"solver_params": {"max_iter": 50_000}}),
+    ({"cutoff": 1e-6}, {"solver_params": {"cutoff": 1e-6}}),
+    ({"n_starts": 5, "sampling": "dpp"}, {"n_starts": 5, "multistart_params": {"sampling": "dpp"}}),
+    ({"n_starts": 5, "max_overlap": 0.3}, {"n_starts": 5, "multistart_params": {"max_overlap": 0.3}}),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_NAMES, ids=lambda options: ", ".join(options))
+def test_old_names_of_parameters_still_work_and_say_what_they_are_called_now(old, new, blobs):
+    X, _ = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        now = DominantSets(3, random_state=0, **new).fit(X)
+    name, renamed = list(old)[-1], list(new)[-1]
+    with pytest.warns(FutureWarning, match=f"{name}.*{renamed}"):
+        before = DominantSets(3, random_state=0, **old).fit(X)
+    np.testing.assert_array_equal(before.labels_, now.labels_)
+    np.testing.assert_array_equal(before.memberships_, now.memberships_)
 
 
 def test_random_graph_with_isolated_nodes_keeps_them_out():

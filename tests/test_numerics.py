@@ -90,6 +90,16 @@ def test_r_and_f_are_the_products_they_stand_for():
             assert run.f == pytest.approx(x @ A @ x - shift * x @ x, abs=1e-11)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_how_often_compiled_code_looks_up_changes_nothing_but_rounding(rule, monkeypatch):
+    """Pieces of work are as long as the clock says; the weights are rescaled at the end of each."""
+    A, values = random_similarity(60, seed=0), []
+    for steps in (1, 7, 1_000, 10**6):
+        monkeypatch.setattr(Monitor, "budget", lambda self, steps=steps: steps)
+        values.append(solve(A, algorithm=rule, max_iter=5_000).value)
+    assert max(values) == pytest.approx(min(values), rel=1e-13)
+
+
 def test_ties_go_to_the_lowest_index():
     A = np.zeros((6, 6))
     for i, j in ((0, 1), (2, 3), (4, 5)):

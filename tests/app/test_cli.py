@@ -5,12 +5,10 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import runpy
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import get_args
 
 import matplotlib as mpl
@@ -298,13 +296,3 @@ def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert 'pip install "dominantsets[cli]"' in error
-
-
-def test_the_readme_example_runs(tmp_path):
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks[0].strip().replace("\n\n", "\n").splitlines()) == 5
-    script = tmp_path / "example.py"
-    script.write_text("\n".join(blocks), encoding="utf-8")
-    names = runpy.run_path(str(script))
-    assert names["model"].n_clusters_ == 10

@@ -35,10 +35,17 @@ def test_ends_at_n_clusters():
     assert peeling.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, -1, -1]
 
 
-def test_ends_at_min_cluster_size():
+def test_small_sets_are_passed_over():
+    """They are no clusters, and not the end: what comes after them is found."""
     peeling = peel(cliques([4, 3, 2]), 5, min_cluster_size=3)
     assert [len(c) for c in peeling] == [4, 3]
-    assert peeling.end is End.MIN_CLUSTER_SIZE
+    assert peeling.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, -1, -1]
+    heavy = cliques([2, 6, 2, 6], [9.0, 2.0, 1.5, 1.0])  # their degrees are 9, 10, 1.5 and 5
+    peeling = peel(heavy, 5, min_cluster_size=3)
+    assert [len(c) for c in peeling] == [6, 6]
+    assert peeling.labels.tolist() == [-1] * 2 + [0] * 6 + [-1] * 2 + [1] * 6
+    assert [len(c) for c in peel(heavy, 1, min_cluster_size=3)] == [6]
+    assert list(peel(heavy, min_cluster_size=7)) == []
 
 
 def test_ends_when_no_similarity_is_left():

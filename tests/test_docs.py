@@ -1,0 +1,110 @@
+"""What the documentation shows runs, and what it points at is there."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from typer.testing import CliRunner
+
+from dominantsets import DominantSets
+from dominantsets.app.cli import app
+
+mpl.use("Agg")
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PYTHON = {page.name for page in PAGES if "```python" in page.read_text(encoding="utf-8")}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return [part.split("```")[0] for part in text.split(f"```{language}\n")[1:]]
+
+
+def test_no_page_with_code_is_forgotten():
+    assert {"README.md", "clusters.md", "gpu.md"} == PYTHON  # each has its test below
+
+
+def test_the_readme(tmp_path):
+    """One block after another, as a reader would try them."""
+    code = blocks(ROOT / "README.md", "python")
+    assert len(code[0].strip().replace("\n\n", "\n").splitlines()) == 5
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(code), encoding="utf-8")
+    names = runpy.run_path(str(script))
+    assert names["tree"].n_leaves_ >= 10
+    assert names["labels"].shape == (400, 600)
+
+
+def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = load_iris(as_frame=True).frame
+    frame["species"] = frame.pop("target")
+    frame.to_csv("iris.csv", index=False)
+    lines = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("dominantsets cluster")]
+    assert commands
+    for command in commands:
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "labels.csv").exists()
+    assert (tmp_path / "iris.html").exists()
+
+
+@pytest.mark.filterwarnings("ignore:no cluster was found")
+def test_features_on_a_device():
+    """The card is the CPU here, and the data are fewer."""
+    pytest.importorskip("torch")
+    (code,) = blocks(ROOT / "docs" / "gpu.md", "python")
+    array = np.random.default_rng(0).normal(size=(200, 4))
+    names: dict[str, Any] = {"array": array}
+    exec(code.replace('"cuda"', '"cpu"').replace("1_000_000", "1_000"), names)
+    assert isinstance(names["model"], DominantSets)
+    assert names["model"].labels_.shape == (200,)
+
+
+def test_data_in_chunks(monkeypatch):
+    """The cluster is in this process, the file an array; the clusters of other people are only called."""
+    da = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    monkeypatch.setattr(da, "from_zarr", lambda name: da.from_array(rows, chunks=(100, 4)))
+    for name in ("dask_jobqueue", "dask_kubernetes", "dask_kubernetes.operator", "coiled"):
+        monkeypatch.setitem(sys.modules, name, MagicMock())
+    first, *others = blocks(ROOT / "docs" / "clusters.md", "python")
+    scheduler = '"tcp://scheduler:8786"'
+    assert scheduler in first
+    names: dict[str, Any] = {}
+    exec(first.replace(scheduler, "processes=False, dashboard_address=None, n_workers=1"), names)
+    with names["client"]:
+        assert names["model"].labels_.chunks == ((100, 100, 100),)
+        np.testing.assert_array_equal(names["model"].labels_, DominantSets(20).fit(rows).labels_)
+    for code in others:
+        exec(code, names)
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+    (picture,) = tmp_path.iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_points_at_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)", text)
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    named = re.findall(r"\b(?:src|tests|benchmarks|docs|examples)/[\w/.-]+\.(?:py|md|json|png)\b", text)
+    missing += [path for path in named if not (ROOT / path).exists()]
+    assert not missing, missing
