@@ -26,6 +26,7 @@ from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import single_threaded
 
+DESCRIBED = 2**25  # numbers of sparse rows that may become dense
 LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 _T = TypeVar("_T")
 _J = TypeVar("_J")
@@ -335,6 +336,10 @@ class Rows(ABC):
     def dense(self) -> bool:
         """Whether rows are stored dense."""
         return True
+
+    def describes(self, count: int) -> bool:
+        """Whether so many rows tell objects apart: sparse ones would have to become dense for that."""
+        return self.dense or count * self.d <= DESCRIBED
 
     def only_block(self) -> Block:
         """The block of a store that has only one, in memory."""

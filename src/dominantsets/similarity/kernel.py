@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from dominantsets._checks import check_int, check_real
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.array import ArrayRows
-from dominantsets.rows.base import Detached, Recipe, Rows
+from dominantsets.rows.base import Recipe, Rows
 from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import Few, kernel_lengths, kernel_rows
 from dominantsets.similarity.base import Similarity, hashed, off_diagonal
@@ -33,13 +33,6 @@ SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects that an estimate of the degrees looks at
 MEDIAN_SAMPLE = 1_000  # objects whose distances set a default gamma
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
-
-
-class Chosen(NamedTuple):
-    """Rows with weights: all that a new object needs of a cluster."""
-
-    rows: Floats
-    weights: Floats
 
 
 class Kernel(Similarity):
@@ -165,7 +158,7 @@ class Kernel(Similarity):
         return self.rows.describable
 
     def describe(self, objects: Ints) -> Any:
-        if not self.rows.dense:
+        if not self.rows.describes(objects.size):
             return super().describe(objects)
         return self.rows.described(self.recipe, objects, "kernel_take")
 
@@ -192,23 +185,13 @@ class _Scaled(Kernel):
                 raise ValueError(f"gamma must be positive, got {gamma!r}.")
         self.recipe = self.recipe._replace(formula=replace(formula, gamma=value))
 
-    def summarise(self, support: Ints, weights: Floats) -> Any:
-        """Rows that are elsewhere are fetched: a saved model must find them."""
-        return (
-            super().summarise(support, weights) if self.in_memory else Chosen(self.rows_of(support), weights)
-        )
-
-    def payoff_of(self, new: Any, summary: Any) -> Floats:
-        if self.in_memory:
-            return super().payoff_of(new, summary)
-        there, out = self.arrivals(new), np.empty(new.shape[0])
-        for part in row_blocks(there.n, 8 * max(1, len(summary.rows))):
-            out[part] = self.formula.between(there.take(part), summary.rows) @ summary.weights
-        return out
-
     def detached(self) -> Similarity:
-        light = copy(self)
-        light._here, light.rows = None, self.rows if self.in_memory else Detached(self.rows)
+        """With its rows, which new objects are compared with, in memory."""
+        if self.in_memory:
+            return self
+        light, center = copy(self), 0.0 if self.recipe.center is None else self.recipe.center
+        light._here, light.rows = None, InMemory(self.rows_of(np.arange(self.n)) + center)
+        light.recipe = self.recipe._replace(name=uuid.uuid4().hex)
         return light
 
 

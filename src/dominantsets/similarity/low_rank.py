@@ -169,7 +169,9 @@ class LowRank(Similarity):
         return self.rows.describable
 
     def describe(self, objects: Ints) -> Any:
-        return self.rows.described(self.recipe, objects) if self.rows.dense else super().describe(objects)
+        if not self.rows.describes(objects.size):
+            return super().describe(objects)
+        return self.rows.described(self.recipe, objects)
 
     def _wide(self, limit: int) -> bool:
         return self.rows.dense and self.n_features <= limit
