@@ -99,6 +99,20 @@ EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
             and str(old.get("end")) == "min_cluster_size"
         ),
     ),
+    (
+        "kernels",
+        "rbf and laplacian had solvers of their own on a device and on Dask; now they are solved as in memory",
+        lambda c, old: c["held"] in ("dask", "tensor") and c["affinity"] in ("rbf", "laplacian"),
+    ),
+    (
+        "sparse starts",
+        "a DPP told sparse rows apart by similarities to 64 landmarks; now by the rows, as dense ones",
+        lambda c, old: (
+            c["held"] == "csr"
+            and c["options"].get("n_starts", 1) > 1
+            and c["options"].get("sampling") == "dpp"
+        ),
+    ),
 ]
 
 

@@ -46,12 +46,10 @@ import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from dominantsets import as_similarity, multistart, peel  # noqa: E402
-from dominantsets.solvers import fused  # noqa: E402
-from dominantsets.solvers import tensor_dual as batch
-from dominantsets.solvers.monitor import Monitor  # noqa: E402
+from dominantsets.rows import tensors  # noqa: E402
+from dominantsets.solvers import SolverOptions, make_problem, tensor_dual  # noqa: E402
+from dominantsets.solvers.monitor import Monitor, Stopwatch  # noqa: E402
 from dominantsets.solvers.problem import Point  # noqa: E402
-from dominantsets.solvers.tensor_dual import Clock  # noqa: E402
-from dominantsets.solvers.tensor_problem import DeviceProblem, solve_starts  # noqa: E402
 
 HERE = Path(__file__).parent
 PARTS = ("tests", "card", "a", "c", "stream", "b")
@@ -187,27 +185,27 @@ def part_a(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
     shift = size_shift(S, 0.7 * n / k)
     starts = np.random.default_rng(0).choice(n, args.starts, replace=False)
     points = [Point(np.array([i]), np.ones(1)) for i in starts]
-    problem = DeviceProblem(S, shift)
-    options: dict[str, Any] = {"algorithm": "dual", "tol": 1e-5, "max_iter": 1_000}
+    problem = make_problem(S, shift)
+    options = SolverOptions("dual", tol=1e-5, max_iter=1_000)
 
     def work() -> list[Any]:
-        return solve_starts(problem, points, monitor=Monitor(), **options)
+        return problem.solve_starts(points, options, Monitor())
 
     forms = {}
-    for batch.FUSED in (False, True):
-        forms["fused" if batch.FUSED else "plain"] = timed(device, work, 3)
+    for tensor_dual.FUSED in (False, True):
+        forms["fused" if tensor_dual.FUSED else "plain"] = timed(device, work, 3)
         print("a", {name: round(pair[0], 4) for name, pair in forms.items()}, flush=True)
-    batch.FUSED = forms["fused"][0] <= forms["plain"][0]  # the later parts take the faster one
-    seconds, found = forms["fused" if batch.FUSED else "plain"]
+    tensor_dual.FUSED = forms["fused"][0] <= forms["plain"][0]  # the later parts take the faster one
+    seconds, found = forms["fused" if tensor_dual.FUSED else "plain"]
     apart = max(
         abs(a.value - b.value) / b.value for a, b in zip(forms["fused"][1], forms["plain"][1], strict=True)
     )
     breakdowns = {}
-    chosen = batch.FUSED
-    for batch.FUSED in (not chosen, chosen):
-        problem.clock = Clock(device, wanted=True)
+    chosen = tensor_dual.FUSED
+    for tensor_dual.FUSED in (not chosen, chosen):
+        problem.clock = Stopwatch(wanted=True, wait=lambda: wait(device))
         work()
-        breakdowns["fused" if batch.FUSED else "plain"] = breakdown(problem.clock)
+        breakdowns["fused" if tensor_dual.FUSED else "plain"] = breakdown(problem.clock)
     bound = problem.clock.counts["sweeps"] * X.numel() * 4 / bandwidth
     return {
         "n": n,
@@ -217,7 +215,7 @@ def part_a(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
         "seconds": round(seconds, 4),
         "plain_s": round(forms["plain"][0], 4),
         "fused_s": round(forms["fused"][0], 4),
-        "fused_used": not fused._broken and fused.usable(device),
+        "fused_used": not tensor_dual._broken and tensor_dual.kernels_usable(device),
         "largest_difference_of_values": f"{apart:.1e}",
         "sweeps": problem.clock.counts["sweeps"],
         "bound_s": round(bound, 4),
@@ -361,17 +359,15 @@ def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float
         file[:] = X.cpu().numpy()
         file.flush()
         data = np.memmap(path, dtype=np.float16, mode="r", shape=(n, d))
-        from dominantsets.similarity import tensors
-
         tensors.RESIDENT_SHARE = 0.0  # as if the card were full
         rows = {}
         for name, source in (("resident", X), ("streamed", data)):
             S = as_similarity(source, "sqeuclidean", device=None if name == "resident" else device)
-            problem = DeviceProblem(S, size_shift(S, 0.7 * n / 50))
+            problem = make_problem(S, size_shift(S, 0.7 * n / 50))
             points = [Point(np.array([i]), np.ones(1)) for i in np.random.default_rng(0).choice(n, 16)]
             wait(device)
             begin = time.perf_counter()
-            found = solve_starts(problem, points, algorithm="dual", tol=1e-5, max_iter=100, monitor=Monitor())
+            found = problem.solve_starts(points, SolverOptions("dual", tol=1e-5, max_iter=100), Monitor())
             wait(device)
             rows[name] = {
                 "seconds": round(time.perf_counter() - begin, 3),
@@ -384,7 +380,7 @@ def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float
 
 def part_tests() -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--maxfail=15", "--tb=short", "tests/test_gpu.py"],
+        [sys.executable, "-m", "pytest", "-q", "--maxfail=15", "--tb=short", "tests/rows/test_tensors.py"],
         cwd=HERE.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     tail = done.stdout.strip().splitlines()

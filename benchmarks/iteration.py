@@ -28,7 +28,8 @@ import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from dominantsets import as_similarity, solve  # noqa: E402
 from dominantsets.compiled.jit import compiled, larger  # noqa: E402
-from dominantsets.solvers import Monitor, Point, Problem, first_order  # noqa: E402
+from dominantsets.solvers import Monitor, Point, Problem, SolverOptions  # noqa: E402
+from dominantsets.solvers.frank_wolfe import ascend  # noqa: E402
 
 SIZES = (500, 2_000, 10_000)
 ROUNDS = 11
@@ -127,7 +128,7 @@ def rule_row(A: np.ndarray, shifted: np.ndarray, rule: str) -> dict[str, Any]:
     def ours(limit: int) -> float:
         begin = time.perf_counter()
         for _ in range(repeats):
-            first_order.ascend(problem, x0, rule=rule, tol=1e-5, max_iter=limit, monitor=Monitor())
+            ascend(problem, x0, SolverOptions(rule, tol=1e-5, max_iter=limit), Monitor())
         return (time.perf_counter() - begin) / repeats
 
     def bound() -> int:

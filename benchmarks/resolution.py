@@ -36,8 +36,7 @@ from dominantsets import DominantSets, as_similarity  # noqa: E402
 from dominantsets.clusters.peeling import Peeling  # noqa: E402
 from dominantsets.clusters.shift import SHARES, Scale  # noqa: E402
 from dominantsets.labels.refinement import refine  # noqa: E402
-from dominantsets.solvers import Monitor  # noqa: E402
-from dominantsets.solvers.api import choose  # noqa: E402
+from dominantsets.solvers import Monitor, SolverOptions  # noqa: E402
 
 TRIED = tuple(0.0075 * 2.0**k for k in (2, 1, 0, -1, -2, -3))
 CRITERIA = ("sharpness", "objective", "stability", "coverage x value")
@@ -71,10 +70,8 @@ def data_sets(quick: bool) -> dict[str, tuple[Any, Any, str]]:
 def tried(S: Any, shift: float, y: np.ndarray, k: int) -> dict[str, Any]:
     """Peel and refine at one shift."""
     degrees = S.degrees()
-    run = Peeling(
-        S, k, shift=shift, algorithm=choose("auto", S, shift, "vertex"), start="vertex", tol=1e-8,
-        max_iter=10_000, cutoff=2e-12, min_cluster_size=1, monitor=Monitor(), degrees=degrees, judged=True,
-    )  # fmt: skip
+    options = SolverOptions(tol=1e-8, max_iter=10_000, cutoff=2e-12).chosen_for(S, shift)
+    run = Peeling(S, k, shift=shift, options=options, monitor=Monitor(), degrees=degrees, judged=True)
     clusters = list(run)
     refined = refine(S, run.labels, len(clusters))
     inside = run.labels >= 0

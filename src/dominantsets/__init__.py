@@ -20,6 +20,10 @@ from dominantsets.solvers import (
     solve,
 )
 
+# Plainer names for what is too general at the top of a package.
+StopReason, MultiStartPass, StepKind = End, Pass, Step
+HierarchyNode, ShiftCandidate = Group, Candidate
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -29,15 +33,20 @@ __all__ = [
     "DominantSets",
     "End",
     "Group",
+    "HierarchyNode",
     "MultiStart",
+    "MultiStartPass",
     "Pass",
     "PathSpectrum",
     "Peeling",
     "Progress",
     "Resolution",
+    "ShiftCandidate",
     "Similarity",
     "Status",
     "Step",
+    "StepKind",
+    "StopReason",
     "Trace",
     "as_similarity",
     "guaranteed_shift",
