@@ -101,7 +101,7 @@ EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
     ),
     (
         "kernels",
-        "rbf and laplacian had solvers of their own on a device and on Dask; now they are solved as in memory",
+        "rbf and laplacian had other solvers on a device and on Dask; now they are solved as in memory",
         lambda c, old: c["held"] in ("dask", "tensor") and c["affinity"] in ("rbf", "laplacian"),
     ),
     (

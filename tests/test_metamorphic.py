@@ -1,4 +1,4 @@
-"""What must not change the labels: moving, turning, scaling or reordering the data, and every object twice."""
+"""What must not change the labels: to move, turn, scale or reorder the data, and every object twice."""
 
 from __future__ import annotations
 
