@@ -348,6 +348,7 @@ print(solve(A, algorithm="fw", max_iter=64).value, solve(A, algorithm="fw").valu
 """
 
 
+@pytest.mark.subprocess
 @pytest.mark.parametrize("folder", ["shared", "/dev/null/nowhere"])
 def test_two_processes_at_once_on_one_cache(tmp_path, folder):
     """A new cache that both fill at the same time, and one that cannot be made.
@@ -374,6 +375,7 @@ def _labels_of_many(seed):
     return DominantSets(3).fit(X).labels_
 
 
+@pytest.mark.subprocess
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_forked_workers_after_threads_were_used():
     expected = _labels_of_many(0)  # large enough for our threads, which a fork does not take along

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,7 @@ print(cluster.status.value, abs(cluster.weights.sum() - 1) < 1e-9, cluster.gap >
 """
 
 
+@pytest.mark.subprocess
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
 def test_a_real_sigint_returns_a_partial_result():
     process = subprocess.Popen(
@@ -102,6 +104,22 @@ def test_a_real_sigint_returns_a_partial_result():
     finally:
         process.kill()
     assert out.split() == ["interrupted", "True", "True"], error
+
+
+@pytest.mark.subprocess
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are ignored as POSIX does")
+def test_these_tests_end_where_ctrl_c_is_ignored():
+    """As in the background of a script: what is ignored there is inherited."""
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "ctrl_c and not these", __file__]
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_nothing_is_lost_when_the_callback_raises():

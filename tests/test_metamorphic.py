@@ -1,4 +1,4 @@
-"""What must not change the labels: to move, turn, scale or reorder the data, and every object twice."""
+"""What must not change the labels: to move, turn, scale or reorder the data, or to take each object twice."""
 
 from __future__ import annotations
 

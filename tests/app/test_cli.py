@@ -107,6 +107,7 @@ def test_cluster_writes_everything(iris, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["iris.csv", "l.csv", "p.png", "r.html", "s.json"]
 
 
+@pytest.mark.subprocess
 def test_pipes(iris):
     command = [
         sys.executable,
@@ -197,6 +198,7 @@ def test_a_time_limit_gives_partial_results_and_exit_code_3(tmp_path):
     assert len(pd.read_csv(tmp_path / "l.csv")) == 4_000
 
 
+@pytest.mark.subprocess
 def test_ctrl_c_writes_what_was_found(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(12_000, 40)))
     out = tmp_path / "l.csv"
@@ -232,6 +234,7 @@ def test_segment(tmp_path):
     assert not (tmp_path / "x.png").exists()
 
 
+@pytest.mark.subprocess
 def test_ctrl_c_while_segmenting(tmp_path):
     """Whenever it comes: one sentence or nothing, no traceback, no file."""
     from skimage.data import astronaut
@@ -272,6 +275,7 @@ def test_info_says_what_a_bug_report_needs():
         assert name in output
 
 
+@pytest.mark.subprocess
 def test_module_is_runnable():
     done = subprocess.run(
         [sys.executable, "-m", "dominantsets", "--version"], capture_output=True, text=True, check=True

@@ -22,6 +22,8 @@ da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.subprocess
+
 CHUNKS = (1_500, 1, 999, 0, 2_500, 1_000)
 X, _ = make_blobs(6_000, centers=6, n_features=6, cluster_std=2.0, random_state=0)
 # a shift is given, so that the callback hears of the run itself and not of trials of resolutions

@@ -229,6 +229,7 @@ for kind in ("sqeuclidean", "cosine", "linear"):
 """
 
 
+@pytest.mark.subprocess
 def test_fused_kernels_agree_with_the_plain_form():
     """On a card; without one in Triton's interpreter, which knows NumPy up to 2.3."""
     pytest.importorskip("triton")
@@ -632,6 +633,7 @@ def test_out_of_memory_is_one_sentence(monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 
+@pytest.mark.subprocess
 def test_without_torch_the_extra_is_named():
     code = (
         "import sys\n"
@@ -648,6 +650,7 @@ def test_without_torch_the_extra_is_named():
     assert "ModuleNotFoundError: features on a device need the extra 'gpu'" in done.stderr
 
 
+@pytest.mark.subprocess
 def test_torch_is_not_imported_for_arrays():
     code = "import sys, dominantsets; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

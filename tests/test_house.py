@@ -1,0 +1,81 @@
+"""Rules of the house that no linter knows: things are told what to do, not asked what they are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dominantsets.similarity import AFFINITIES
+
+SOURCE = Path(__file__).parents[1] / "src" / "dominantsets"
+DOORS = {"similarity/factory.py", "_input.py"}  # where data come in, and what they are has to be asked
+TREES = {str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+
+
+def subclasses(*roots: str) -> set[str]:
+    """Names of all classes below these, themselves not among them."""
+    bases = {
+        node.name: {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found, last = set(roots), set()
+    while found != last:
+        found, last = found | {name for name, above in bases.items() if above & found}, found
+    return found - set(roots)
+
+
+def names(node: ast.AST) -> set[str]:
+    last = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return last | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+
+
+def questions(node: ast.AST, kinds: set[str]) -> bool:
+    """Whether it asks which kind a similarity or a problem is."""
+    if isinstance(node, ast.Call) and names(node.func) & {"isinstance", "issubclass"} and len(node.args) == 2:
+        return bool(names(node.args[1]) & kinds)
+    if isinstance(node, ast.MatchClass):
+        return bool(names(node.cls) & kinds)
+    if isinstance(node, ast.Compare) and ".kind" in ast.unparse(node):
+        return any(isinstance(n, ast.Constant) and n.value in AFFINITIES for n in ast.walk(node))
+    return isinstance(node, ast.Attribute) and node.attr == "on_device"
+
+
+def test_nothing_is_asked_which_kind_it_is():
+    kinds = subclasses("Similarity", "Problem")
+    assert {"Dense", "Graph", "Path"} <= kinds
+    asked = [
+        f"{file}:{node.lineno}: {ast.unparse(node)}"
+        for file in sorted(set(TREES) - DOORS)
+        for node in ast.walk(TREES[file])
+        if questions(node, kinds)
+    ]
+    assert not asked, "\n".join(asked)
+
+
+LOADED = """
+import sys
+import numpy as np
+from dominantsets import DominantSets
+DominantSets(2).fit(np.random.default_rng(0).normal(size=(60, 3)))
+print(*(m.__file__ for name, m in sys.modules.items() if name.split(".")[0] == "dominantsets"), sep="\\n")
+"""
+
+
+@pytest.mark.subprocess
+def test_arrays_in_memory_load_nothing_that_is_for_torch_or_dask():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    files = [str(Path(line).relative_to(SOURCE)) for line in done.stdout.splitlines()]
+    assert "estimator.py" in files
+    heavy = {}
+    for file in files:
+        imports = [n for n in ast.walk(TREES[file]) if isinstance(n, ast.Import | ast.ImportFrom)]
+        roots = {alias.name for n in imports if isinstance(n, ast.Import) for alias in n.names}
+        roots |= {n.module or "" for n in imports if isinstance(n, ast.ImportFrom)}
+        heavy[file] = {root.split(".")[0] for root in roots} & {"torch", "triton", "dask", "distributed"}
+    assert not any(heavy.values()), {file: packages for file, packages in heavy.items() if packages}
