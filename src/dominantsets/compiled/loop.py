@@ -1,7 +1,7 @@
 """The compiled loop of the first-order methods: the step, the passes over r, the loop, replicator dynamics.
 
 Conventions: a compiled function takes plain arrays (or a named tuple of them), allocates nothing that grows
-with n, releases the GIL, and returns after a bounded number of steps so that Python can look at Ctrl-C, the
+with n, releases the GIL, and returns after a bounded number of steps so that Python can check Ctrl-C, the
 clock and the callback in between.
 """
 
@@ -18,7 +18,7 @@ FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.first_order.RULES
 TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the values of Step
 PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
 TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
-BLOCK = 256  # objects whose largest and smallest r are kept as one number
+BLOCK = 256  # objects of a block: of each, the largest and smallest r are kept
 FEW = 6  # a support of less than one object in so many is looked through as a list
 STRIDE = 32  # objects looked at together when the place of such a number is sought
 
@@ -281,7 +281,7 @@ def ascend(
     Row ``slot[i]`` of ``columns`` is column i of the similarity (off the diagonal; what stands on the
     diagonal is never used). ``stamp[slot]`` is set to the time of its last use. Comes back with LOOK
     where the running gap says converged, is below ``floor`` or nothing moves: the caller recomputes
-    before it believes it.
+    before it accepts that.
     """
     tracing = record.f.size > 0
     done = 0

@@ -70,7 +70,7 @@ def fill_column(
 
 @compiled
 def multiply(n: int, top: float, left: Ints, right: Ints, height: Floats, mass: Floats) -> Floats:
-    """Product of the similarity with the weights ``mass[:n]``; room for all nodes is given."""
+    """Product of the similarity with the weights ``mass[:n]``; the rest of ``mass`` is working space."""
     m = left.size
     for k in range(m):
         mass[n + k] = mass[left[k]] + mass[right[k]]

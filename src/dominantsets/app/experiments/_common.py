@@ -174,7 +174,7 @@ def close(picture: Any) -> None:
 
 
 def save(page: Report, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
-    """Into the folder, and into the page."""
+    """Save a figure in the folder, and show it on the page."""
     with replacing(out / f"{name}.png") as draft:
         picture.savefig(draft, dpi=dpi)
     page.figure(picture, caption, dpi=dpi)
