@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from dominantsets.compiled.jit import compiled, larger, smaller
 
-FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.first_order.RULES
+FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.frank_wolfe.RULES
 TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the values of Step
 PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
 TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
 BLOCK = 256  # objects of a block: of each, the largest and smallest r are kept
-FEW = 6  # a support of less than one object in so many is looked through as a list
-STRIDE = 32  # objects looked at together when the place of such a number is sought
+FEW = 6  # a support of less than one object in so many is searched as a list
+STRIDE = 32  # objects compared at once when the place of such a number is sought
 
 
 class Walk(NamedTuple):
@@ -43,7 +43,7 @@ class Walk(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Room for the trace of a chunk; arrays of length 0 switch it off."""
+    """Arrays for the trace of a chunk; arrays of length 0 switch it off."""
 
     f: NDArray[np.float64]
     gap: NDArray[np.float64]

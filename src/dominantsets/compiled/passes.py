@@ -1,4 +1,4 @@
-r"""The passes of the dual and the climb over them, compiled.
+r"""The passes of the dual and Newton's ascent, compiled.
 
 x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, with :math:`s_i = u_i \cdot w + b_i`. For any set
 C of objects, :math:`g(C) = (\sum_C s_i / \kappa_i - 1) / \sum_C 1 / \kappa_i` is at most tau, and for the

@@ -173,7 +173,7 @@ class _Table:
 
 
 class _Sums:
-    """S and W for features of low rank, wherever they are, from d + 2 numbers per cluster.
+    """The fits for features of low rank, wherever they are, from d + 2 numbers per cluster.
 
     A round is one pass that places the objects and sums their new clusters; nothing of size n × K is made,
     and only labels, fits and those sums come back.

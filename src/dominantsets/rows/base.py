@@ -246,7 +246,7 @@ class Rows(ABC):
     """
 
     home: str
-    describable = 2**62  # objects whose rows may be fetched at once
+    describable = 2**62  # objects of which rows may be fetched at once
     device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:

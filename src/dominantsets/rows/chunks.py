@@ -26,7 +26,7 @@ KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
 
 def laid_out(block: Any) -> Any:
-    """A chunk as the compiled sums want it: float32 or float64, rows one after another, or CSR."""
+    """A chunk as the compiled sums need it: float32 or float64, rows one after another, or CSR."""
     wanted = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
     if sp.issparse(block):
         A = sp.csr_array(block)

@@ -1,7 +1,7 @@
 """Chunks of Dask arrays on the workers of a ``distributed.Client``: a round is one task per worker.
 
 A worker keeps the blocks it was given in a table of its own, so that a task needs no chunk sent along. What
-it keeps can be made again: where a worker has gone, its task runs elsewhere and finds blocks missing;
+it keeps can be made again: where a worker is lost, its task runs elsewhere and finds blocks missing;
 these are loaded by another worker from the array's own graph, with the mask that the client has. Results are
 put together in the order of the chunks, so that nothing depends on which worker computed what.
 """
