@@ -88,7 +88,7 @@ class Job:
 
 
 def shift_of(text: str, words: tuple[str, ...] = ("auto",)) -> float | str:
-    """A number, or one of some words."""
+    """A number, or one of the given words."""
     if text in words:
         return text
     try:

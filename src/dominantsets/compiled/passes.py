@@ -273,7 +273,7 @@ def moments(
 
 @compiled
 def centred(mass: float, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
-    """From moments about a point to those about the mean, in place."""
+    """Turn moments about a point into those about the mean, in place."""
     for f in range(first.size):
         for g in range(first.size):
             second[f, g] -= first[f] * first[g] / mass

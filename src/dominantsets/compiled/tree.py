@@ -133,7 +133,7 @@ def find_maxima(
 ) -> NDArray[np.int8]:  # fmt: skip
     """Kind of maximum that each node is: 0 (none), STRICT or WEAK.
 
-    A fused node below a merge that is not fused is a maximum where its value exceeds what the other side
+    A fused node directly below an unfused merge is a maximum where its value exceeds what the other side
     offers, or equals it while every other side at that height is itself worth less (equal: a flat
     segment, weak).
     """

@@ -179,7 +179,7 @@ class Mask:
         self._versions = np.zeros(begins.size, dtype=np.int64)
 
     def remove(self, objects: Ints) -> None:
-        """Take objects out."""
+        """Mark objects as removed."""
         self.alive[objects] = False
         self._versions[np.unique(np.searchsorted(self._ends, objects, side="right"))] += 1
 

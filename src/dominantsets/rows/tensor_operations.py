@@ -279,7 +279,7 @@ class KernelTensors:
         return self.distances(P, Q).mul_(-self.formula.gamma).exp_()
 
     def distances(self, P: Tensor, Q: Tensor) -> Tensor:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         if not self.formula.of_inner_products:
             return torch.cdist(P, Q, p=1.0)
         squares: Tensor = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]

@@ -226,7 +226,7 @@ class Gaussian:
         return np.exp(products, out=products)
 
     def distances(self, P: Floats, Q: Floats) -> Floats:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         return np.asarray(cdist(P, Q, "sqeuclidean"))
 
 
@@ -246,7 +246,7 @@ class Laplacian:
         return np.exp(out, out=out)
 
     def distances(self, P: Floats, Q: Floats) -> Floats:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         out = np.empty((len(P), len(Q)))
         compiled_rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
         return out

@@ -206,7 +206,7 @@ class ChunkDual:
         self._spec = ProblemSpec(similarity.recipe, shift, n_alive)
 
     def image(self, members: Ints, weights: Floats) -> Floats:
-        """U'x."""
+        """The product U'x."""
         return self.root * self.similarity.mix(members, weights).rows
 
     def jacobian(self, point: ChunkPoint) -> Jacobian | None:

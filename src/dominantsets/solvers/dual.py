@@ -88,7 +88,7 @@ class Dual:
         return inv_kappa[members] if inv_kappa.size > 1 else np.full(members.size, inv_kappa[0])
 
     def image(self, members: Ints, weights: Floats) -> Floats:
-        """U'x."""
+        """The product U'x."""
         return np.asarray(self.root * self.rows.mix(members, weights))
 
     def at(self, w: Floats) -> DualPoint:
@@ -149,7 +149,7 @@ class Jacobian:
         raise NotImplementedError
 
     def matvec(self, v: Floats) -> Floats:
-        """C v."""
+        """The product C v."""
         raise NotImplementedError
 
     def step(self, g: Floats, radius: float) -> tuple[Floats, bool]:
@@ -260,14 +260,14 @@ class _SupportJacobian(Jacobian):
         return second
 
     def rmatvec(self, g: Floats) -> Floats:
-        """C'g."""
+        """The product C'g."""
         if self._columns is not None:
             return np.asarray(self._columns.T @ g)
         products = self._root * self._rows.dot(g)[self.members]
         return np.asarray(self._halves * (products - self._mean @ g))
 
     def matvec(self, v: Floats) -> Floats:
-        """C v."""
+        """The product C v."""
         if self._columns is not None:
             return np.asarray(self._columns @ v)
         v = self._halves * v

@@ -21,7 +21,7 @@ ALGORITHMS = ("auto", "fw", "pairwise", "away", "replicator", "working-set", "du
 class SolverOptions:
     """The options of every solver; see :func:`dominantsets.solve` for what they mean.
 
-    ``cutoff`` is the weight up to which an object is no member; only peeling and multi-start use it.
+    ``cutoff`` is the weight up to which an object is no member; only code that takes clusters out uses it.
     """
 
     algorithm: str = "auto"

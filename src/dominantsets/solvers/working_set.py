@@ -33,7 +33,7 @@ DIRECT_LIMIT = 1_500  # members up to which a settled support is finished by one
 DIRECT_ALWAYS = 150  # and up to which that is cheap enough to be tried in every round
 INNER = 0.02  # inner tolerance, of the global gap
 BEGIN = 64  # objects of a dense start that the first block holds
-EXCHANGES = 20_000  # steps within a block of coordinates before Python checks Ctrl-C
+EXCHANGES = 20_000  # steps within a block of coordinates before Python checks again
 REFRESH = 20  # rounds after which payoffs that are kept by their changes are recomputed
 
 

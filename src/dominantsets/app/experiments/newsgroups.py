@@ -111,7 +111,7 @@ def work(cell: Row) -> list[Row]:
 
 
 class _Members:
-    """As much of a cluster as post-assignment asks for."""
+    """The part of a cluster that post-assignment needs."""
 
     def __init__(self, members: Any) -> None:
         self.members = members
