@@ -1,4 +1,4 @@
-"""Dominant set clustering: groups whose members are more alike than anything outside, with proof."""
+"""Dominant set clustering: groups of objects more alike than anything outside, with proof."""
 
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart

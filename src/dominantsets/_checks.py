@@ -1,4 +1,4 @@
-"""Small checks that every room uses, so that one mistake gets one sentence everywhere."""
+"""Small checks shared by all modules, so that one mistake gets the same message everywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def check_choice(name: str, value: object, valid: Iterable[str]) -> str:
-    """Return value if it is one of the valid names, else say which one was probably meant."""
+    """Return value if it is one of the valid names, else raise an error that suggests the closest one."""
     names = list(valid)
     if isinstance(value, str) and value in names:
         return value

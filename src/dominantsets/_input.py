@@ -1,4 +1,4 @@
-"""The one door for X: arrays, data frames, memmaps, CSR matrices, Dask arrays, tensors and similarities."""
+"""Where X comes in: arrays, data frames, memmaps, CSR matrices, Dask arrays, tensors and similarities."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
 
 
 def set_tags(tags: Any, affinity: Any) -> Any:
-    """What scikit-learn is told of the input that an affinity takes."""
+    """The scikit-learn tags of the input that an affinity takes."""
     precomputed = isinstance(affinity, str) and affinity == "precomputed"
     refuses = isinstance(affinity, str) and affinity in DENSE_ONLY
     tags.input_tags.sparse = not (refuses or callable(affinity))

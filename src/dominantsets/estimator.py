@@ -75,16 +75,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
-        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data whose
-        groups are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two
-        sets of rows.
+        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data with
+        groups that are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable
+        of two sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
     shift : float, "auto", "guaranteed" or "sufficient", default="auto"
         The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
         to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
-        the one whose clusters stand out most (:mod:`dominantsets.clusters.shift`; ``resolution_`` has
+        the one with the clusters that stand out most (:mod:`dominantsets.clusters.shift`; ``resolution_`` has
         the reason); for a graph, 0.9 of its mean degree, or less where that many clusters take less. It may
         be negative, where a constant in the
         similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
@@ -448,7 +448,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self, clusters: list[DominantSet], run: Peeling | MultiStart, seeds: Ints | None, monitor: Monitor
     ) -> None:
         similarity, kept = self.similarity_, list(range(len(clusters)))
-        if self.n_clusters is None:  # those that stand alone; the others were only in the way
+        if self.n_clusters is None:  # those that stand alone; the others are left out
             kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
         self.clusters_ = [clusters[k] for k in kept]
         cores = renumbered(run.labels, kept, len(clusters))

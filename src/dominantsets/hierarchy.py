@@ -32,7 +32,7 @@ from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import HALTS, End
 
 FINEST = 1e-4  # the lowest resolution by default, as a share of n (p - q): groups within groups
-CLEAN = 0.5  # objects of other groups, for each of its own, that may want to join a new group
+CLEAN = 0.5  # objects of other groups, for each of its own, that may gain by joining a new group
 SAME = 0.5  # of the smaller of two sets that lies in the other, when their groups merge
 _NOBODY = np.empty(0, dtype=np.int64)
 
@@ -95,7 +95,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The group of all objects.
     leaves_ : ndarray of shape (n,)
         The finest groups: the leaf of each object. One that no dominant set covered before its group merged
-        is in the leaf whose centre is nearest.
+        is in the leaf with the nearest centre.
     n_leaves_ : int
         How many there are.
     linkage_ : ndarray of shape (n - 1, 4)

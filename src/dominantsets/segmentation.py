@@ -126,7 +126,7 @@ def segment(
 
 
 def color_features(rgb: Floats) -> Floats:
-    r"""The features :math:`[v, v s \sin h, v s \cos h]` of every pixel, a row each."""
+    r"""The features :math:`[v, v s \sin h, v s \cos h]` of the pixels, one row per pixel."""
     hue, saturation, value = (rgb2hsv(rgb)[..., k].reshape(-1) for k in range(3))
     chroma, angle = value * saturation, 2.0 * np.pi * hue
     return np.column_stack([value, chroma * np.sin(angle), chroma * np.cos(angle)])

@@ -88,7 +88,7 @@ class Job:
 
 
 def shift_of(text: str, words: tuple[str, ...] = ("auto",)) -> float | str:
-    """A number, or one of some words."""
+    """A number, or one of the given words."""
     if text in words:
         return text
     try:
@@ -167,7 +167,7 @@ class Result:
         return f"partial ({model.end_.value}): {line}" if self.partial and model.end_ else line
 
     def json(self) -> str:
-        """Every certificate."""
+        """The certificates of all clusters."""
         model = self.model
         ids = self.table.ids
 
@@ -214,7 +214,7 @@ class Result:
         return ClusterDisplay.from_estimator(self.model, self.features).figure_
 
     def draw(self, path: Any) -> None:
-        """The picture, into a file."""
+        """Write the picture to a file."""
         from dominantsets.plotting import plt
 
         figure = self.picture()
@@ -222,7 +222,7 @@ class Result:
         plt.close(figure)
 
     def page(self, name: str) -> str:
-        """A report."""
+        """The HTML report of the result."""
         from dominantsets.app.report import Report
         from dominantsets.plotting import MembershipDisplay, SimilarityDisplay, plt
 

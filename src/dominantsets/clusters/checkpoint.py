@@ -23,7 +23,7 @@ _NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius")
 
 
 class Snapshot(NamedTuple):
-    """What a file holds."""
+    """What a checkpoint file holds."""
 
     clusters: list[DominantSet]
     n_passes: int

@@ -1,6 +1,6 @@
 r"""Shifts under which no cluster is small.
 
-A stationary point whose support has s < n members, all others having payoffs :math:`r_j \ge 0`, needs
+A stationary point with a support of s < n members, all others having payoffs :math:`r_j \ge 0`, needs
 :math:`f \ge 0`. But :math:`f \le \max(a) (1 - |x|^2) - \alpha |x|^2` and :math:`|x|^2 \ge 1/s`, so
 :math:`s f \le (s - 1) \max(a) - \alpha`: above :math:`(k - 1) \max(a)` no support of k members or fewer is
 stationary, unless it is all that is left. docs/theory-size.md has the whole of it, with the gap.
@@ -17,7 +17,7 @@ from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS
 
-CLOSE = 1.05  # ratio of kappa at which the search is content
+CLOSE = 1.05  # ratio of kappa at which the search stops
 LEAST = 1e-4  # of the guaranteed kappa, where the search begins
 
 

@@ -109,10 +109,10 @@ class MultiStart(Extraction, Iterator[Pass]):
         return starts, solutions
 
     def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], Flags, Ints, bool]:
-        """By falling value, those that overlap what is accepted by no more than the limit.
+        """The solutions, by falling value, that overlap the accepted ones by no more than the limit.
 
-        With their objects, those of sets that are smaller than asked for, and whether one was not coherent.
-        What dissolved is no cluster, unless nothing else is.
+        Also their objects, the objects of sets smaller than asked for, and whether one was not coherent.
+        A dissolved solution is a cluster only where there is no other.
         """
         taken, small = np.zeros(self._problem.n, dtype=bool), np.zeros(self._problem.n, dtype=bool)
         accepted: list[DominantSet] = []
@@ -158,7 +158,7 @@ def multistart(
     r"""Find dominant sets from many starts at once, in passes.
 
     A pass samples objects among those still there, solves from each of them, sorts the solutions by
-    falling value :math:`x^T A x - \alpha |x|^2` and drops those whose support overlaps the accepted ones by
+    falling value :math:`x^T A x - \alpha |x|^2` and drops those that overlap the accepted ones by
     more than ``max_overlap``; what is accepted is removed, and the next pass begins. Peeling needs as many
     solves in a row as there are clusters, this needs about two passes.
 

@@ -23,7 +23,7 @@ from dominantsets.solvers import Problem
 
 EXACT_LIMIT = 1_500  # objects up to which L is formed and decomposed; above it Nyström features
 LANDMARKS = 400  # of the Nyström features: their number bounds the rank
-MEDIAN_OF = 500  # objects whose distances set the kernel's width
+MEDIAN_OF = 500  # objects from which the kernel's width is estimated
 RANK = 1e-10  # eigenvalues below this share of the largest are taken as zero
 SAMPLINGS = ("uniform", "dpp")
 
@@ -63,7 +63,7 @@ def library_of(X: Any) -> Any:
 
 
 def to_host(X: Any) -> Floats:
-    """As a NumPy array."""
+    """An array or tensor as a NumPy array on the host."""
     return np.asarray(X.cpu() if hasattr(X, "cpu") else X)
 
 
@@ -71,7 +71,7 @@ def k_dpp(X: Any, k: int, random_state: np.random.RandomState) -> Ints:
     """Draw from the k-DPP of the Gaussian kernel of the rows of X; fewer where its rank is lower.
 
     Up to 1,500 rows the kernel itself is decomposed. Above, it is replaced by its Nyström approximation
-    on 400 landmarks, F F' with n × 400 features F, whose eigenvectors come from the small matrix F'F
+    on 400 landmarks, F F' with n × 400 features F; its eigenvectors come from the small matrix F'F
     (the dual form): O(n) memory for each landmark, no n × n matrix. X stays where it is.
     """
     xp = library_of(X)

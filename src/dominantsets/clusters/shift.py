@@ -35,7 +35,7 @@ from dominantsets.solvers import DominantSet, Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
 
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
-SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 everybody would gain by joining
+SHARES_OF_DEGREE = (0.9, 0.6, 0.3, 0.1, 0.0)  # of a graph's mean: above 1 all objects would gain
 FEW = 1_000  # objects below which balls are made larger: gaps between few objects look like edges
 SAMPLE = 2_000  # objects on which resolutions are compared, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 75
@@ -135,7 +135,7 @@ class Scale:
 
     @property
     def alike(self) -> bool:
-        """Whether all objects are."""
+        """Whether all objects are alike, up to rounding."""
         return not self.spread > self.rounding
 
     def shift(self, share: float) -> float:
@@ -238,7 +238,7 @@ def _resolve_graph(
 
 
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
-    """The objects on which resolutions are compared: all, or some; single linkage does not survive it."""
+    """The objects on which resolutions are compared: all, or a sample (never for single linkage)."""
     limit = similarity.sample_limit(max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0)), SAMPLE_OF_MATRIX)
     return np.arange(similarity.n) if similarity.n <= limit else np.sort(_by_degree(degrees, limit))
 
@@ -279,7 +279,7 @@ def _weight(judgement: Judgement) -> float:
 
 
 def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, str]:
-    """The candidate's number, and why it."""
+    """The number of the chosen candidate, and the reason for the choice."""
     best = max(c.score for c in candidates)
     if n_clusters is not None:
         count = max(c.n_clusters for c in candidates)

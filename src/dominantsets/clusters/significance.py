@@ -1,6 +1,6 @@
 r"""Whether a set that was peeled off stands alone in all of the data.
 
-Peeling looks at what is left. A set found late may be a shell around a cluster that is gone, or a piece of
+Peeling looks at what is left. A set found late may be a shell around a removed cluster, or a part of the
 noise; two numbers tell, and both look at *all* objects, the removed ones too.
 
 **Joiners.** Objects that were removed earlier and have a payoff above the set's threshold f: they would gain
@@ -48,7 +48,7 @@ class Judgement(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether it stands alone: its own, and sharp."""
+        """Whether it stands alone: one of the data's own sets, and sharp."""
         least = max(SHARP, min(0.9, SHARP_OF_FEW / np.sqrt(self.size)))
         return self.size > 1 and self.own and not self.sharpness < least
 

@@ -1,4 +1,4 @@
-"""Ctrl-C between pieces of compiled work, never inside: an exception there would bring the process down."""
+"""Ctrl-C between compiled calls, never inside: an exception there would bring the process down."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DeferredInterrupt:
     def __enter__(self) -> DeferredInterrupt:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.getsignal(signal.SIGINT)
-            # where somebody else handles it in their own way, let them
+            # a handler that the caller has installed stays in place
             if self._before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._note)
                 self._active = True
@@ -32,7 +32,7 @@ class DeferredInterrupt:
         self._noted = True
 
     def check(self) -> None:
-        """Raise where Ctrl-C has come since."""
+        """Raise KeyboardInterrupt where Ctrl-C has been noted."""
         if self._noted:
             self._noted = False
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""How functions are compiled, and the two reductions that need a hand.
+"""How functions are compiled, and the two reductions that need a special form.
 
 Numba's disk cache notices a change of a function's own file only: a cached caller of a changed function in
 another file would go stale. So compiled functions that call each other share a file, and what is here

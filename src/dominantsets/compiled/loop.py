@@ -1,7 +1,7 @@
 """The compiled loop of the first-order methods: the step, the passes over r, the loop, replicator dynamics.
 
 Conventions: a compiled function takes plain arrays (or a named tuple of them), allocates nothing that grows
-with n, releases the GIL, and returns after a bounded number of steps so that Python can look at Ctrl-C, the
+with n, releases the GIL, and returns after a bounded number of steps so that Python can check Ctrl-C, the
 clock and the callback in between.
 """
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from dominantsets.compiled.jit import compiled, larger, smaller
 
-FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.first_order.RULES
+FW, PAIRWISE, AWAY = 0, 1, 2  # rules, the values of solvers.frank_wolfe.RULES
 TOWARD, RETREAT, EXCHANGE, DROP, SWAP, JUMP = 0, 1, 2, 3, 4, 5  # kinds, the values of Step
 PAUSED, LOOK, WANT_COLUMN = 0, 1, 2  # why `ascend` came back
 TOP, LOW, SIZE, WANTED = 0, 1, 2, 3  # places in Walk.counters: i, j and two more
-BLOCK = 256  # objects whose largest and smallest r are kept as one number
-FEW = 6  # a support of less than one object in so many is looked through as a list
-STRIDE = 32  # objects looked at together when the place of such a number is sought
+BLOCK = 256  # objects of a block: of each, the largest and smallest r are kept
+FEW = 6  # a support of less than one object in so many is searched as a list
+STRIDE = 32  # objects compared at once when the place of such a number is sought
 
 
 class Walk(NamedTuple):
@@ -43,7 +43,7 @@ class Walk(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Room for the trace of a chunk; arrays of length 0 switch it off."""
+    """Arrays for the trace of a chunk; arrays of length 0 switch it off."""
 
     f: NDArray[np.float64]
     gap: NDArray[np.float64]
@@ -281,7 +281,7 @@ def ascend(
     Row ``slot[i]`` of ``columns`` is column i of the similarity (off the diagonal; what stands on the
     diagonal is never used). ``stamp[slot]`` is set to the time of its last use. Comes back with LOOK
     where the running gap says converged, is below ``floor`` or nothing moves: the caller recomputes
-    before it believes it.
+    before it accepts that.
     """
     tracing = record.f.size > 0
     done = 0

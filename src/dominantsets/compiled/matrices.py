@@ -34,7 +34,7 @@ def merge_sparse_rows(
     rows: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The same sum for few rows: the columns it touches (and the rows themselves), in order, and its values.
+    """The sum of weights[k] A[rows[k]] for few rows: its columns (and the rows), in order, and its values.
 
     Costs the edges of those rows and the sorting of their ends, whatever the size of the matrix.
     """
@@ -113,7 +113,7 @@ def _stain(total: float, value: float) -> float:
 
 @compiled
 def _compare(u: Any, v: Any, seen: NDArray[np.float64]) -> None:
-    """Smallest, largest and farthest apart of two equally long pieces, and whether all are finite."""
+    """Smallest, largest and farthest apart of two equally long slices, and whether all are finite."""
     least, most, apart, stain = seen[0], seen[1], seen[2], seen[3]
     for k in range(u.size):
         a, b = np.float64(u[k]), np.float64(v[k])

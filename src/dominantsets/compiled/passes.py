@@ -1,4 +1,4 @@
-r"""The passes of the dual and the climb over them, compiled.
+r"""The passes of the dual and Newton's ascent, compiled.
 
 x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, with :math:`s_i = u_i \cdot w + b_i`. For any set
 C of objects, :math:`g(C) = (\sum_C s_i / \kappa_i - 1) / \sum_C 1 / \kappa_i` is at most tau, and for the
@@ -30,7 +30,7 @@ def add_rows(
     weights: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """out += sum of weights[k] A[rows[k]], four rows a sweep, in float64 whatever A is."""
+    """out += sum of weights[k] A[rows[k]], four rows per sweep, in float64 whatever A is."""
     k = 0
     while k + 4 <= rows.size:
         a, b, c, d = A[rows[k]], A[rows[k + 1]], A[rows[k + 2]], A[rows[k + 3]]
@@ -49,7 +49,7 @@ def add_rows(
 def dot_rows(X: Any, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out = X w with float64 products and sums, whatever X is stored in, and no copy of it."""
     i = 0
-    while i + 4 <= out.size:  # four rows a sweep
+    while i + 4 <= out.size:  # four rows per sweep
         a, b, c, e = X[i], X[i + 1], X[i + 2], X[i + 3]
         s, t, u, v = 0.0, 0.0, 0.0, 0.0
         for f in range(w.size):
@@ -89,7 +89,7 @@ def _at(values: NDArray[np.float64], i: int) -> Any:
 
 @compiled
 def transform(s: NDArray[np.float64], form: Affine, alive: NDArray[np.bool_], start: int, stop: int) -> None:
-    """From products to s, in place; -inf for objects that are gone, where ``alive`` is not empty."""
+    """From products to s, in place; -inf for removed objects, where ``alive`` is not empty."""
     values = s[start:stop]
     for k in range(values.size):
         values[k] = form.factor * (values[k] - form.constant)
@@ -114,7 +114,7 @@ def transform(s: NDArray[np.float64], form: Affine, alive: NDArray[np.bool_], st
 def level(
     s: NDArray[np.float64], inverse: NDArray[np.float64], members: NDArray[np.int64], unit: float = 1.0
 ) -> float:
-    """The bound g(C) of the tau at which weights sum to ``unit``; -inf for nobody, or where one is gone."""
+    """The bound g(C) of the tau at which weights sum to ``unit``; -inf if C is empty or one is removed."""
     total, mass = -unit, 0.0
     for k in range(members.size):
         share = _at(inverse, members[k])
@@ -273,7 +273,7 @@ def moments(
 
 @compiled
 def centred(mass: float, first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
-    """From moments about a point to those about the mean, in place."""
+    """Turn moments about a point into those about the mean, in place."""
     for f in range(first.size):
         for g in range(first.size):
             second[f, g] -= first[f] * first[g] / mass
@@ -389,9 +389,9 @@ def accept_steps(
     radius: NDArray[np.float64], stretch: NDArray[np.float64], stale: NDArray[np.int64],
     refused: NDArray[np.bool_], moved: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """The same for many starts; sets radius, stretch, stale, refused (the safe step is next) and moved."""
+    """Judge a step of each start; sets radius, stretch, stale, refused (the safe step is next) and moved."""
     for k in range(f.size):
-        accepted = True  # a safe step always is
+        accepted = True  # a safe step is always accepted
         if not refused[k]:
             accepted, radius[k], stretch[k] = accept_step(
                 f[k], length[k], new_f[k], new_length[k], rounding[k], stride[k], radius[k], stretch[k]

@@ -136,6 +136,6 @@ def place(
 
 @compiled
 def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
-    """r = -inf where an object is gone."""
+    """Set r = -inf for removed objects."""
     for i in range(r.size):
         r[i] = r[i] if alive[i] else -np.inf

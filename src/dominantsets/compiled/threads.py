@@ -25,7 +25,7 @@ _here = threading.local()
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Within, work of this thread is not split: others work beside it, or sums must not depend on them."""
+    """Within, this thread's work is not split: others are busy, or sums must not depend on their number."""
     before = getattr(_here, "alone", False)
     _here.alone = True
     try:
@@ -35,7 +35,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def thread_slices(n: int, grain: int = GRAIN) -> list[slice]:
-    """Consecutive slices of range(n), one a thread, fewer where they would be small."""
+    """Consecutive slices of range(n), one per thread, fewer where they would be small."""
     parts = 1 if getattr(_here, "alone", False) else max(1, min(N_THREADS, n // grain))
     ends = [n * k // parts for k in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(ends)]

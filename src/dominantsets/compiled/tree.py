@@ -70,7 +70,7 @@ def fill_column(
 
 @compiled
 def multiply(n: int, top: float, left: Ints, right: Ints, height: Floats, mass: Floats) -> Floats:
-    """Product of the similarity with the weights ``mass[:n]``; room for all nodes is given."""
+    """Product of the similarity with the weights ``mass[:n]``; the rest of ``mass`` is working space."""
     m = left.size
     for k in range(m):
         mass[n + k] = mass[left[k]] + mass[right[k]]
@@ -133,7 +133,7 @@ def find_maxima(
 ) -> NDArray[np.int8]:  # fmt: skip
     """Kind of maximum that each node is: 0 (none), STRICT or WEAK.
 
-    A fused node whose next merge is not fused is a maximum where its value exceeds what the other side
+    A fused node directly below an unfused merge is a maximum where its value exceeds what the other side
     offers, or equals it while every other side at that height is itself worth less (equal: a flat
     segment, weak).
     """
@@ -251,7 +251,7 @@ def lifetimes(
     A node is one while u < height of its parent, where u(c) = c on leaves and h + pq/(p + q) with
     p = u_left - h, q = u_right - h on merges, which grows with c. Solved by Newton's method within a
     bracket. ``lower`` and ``upper`` hold the leaves' values and those of earlier merges already; u and
-    du are room to work in.
+    du are working space.
     """
     for place in range(first, last):
         k = sequence[place]

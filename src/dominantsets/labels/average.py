@@ -18,7 +18,7 @@ def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], l
     r"""The paper's post-assignment of objects labelled -1.
 
     Object j joins the cluster :math:`\arg\max_\ell |C_\ell|^{-1} \sum_{p \in C_\ell} a_{jp}`, ties to
-    the cluster found first. One gradient a cluster, no n × n matrix.
+    the cluster found first. One gradient per cluster, no n × n matrix.
     """
     labels = labels.copy()
     left = np.flatnonzero(labels < 0)

@@ -132,7 +132,7 @@ def partition(
         Another place to begin; the result with the higher objective is taken, with the numbers of the cores
         that it shares most objects with.
     monitor : Monitor, optional
-        Whose time limit ends the refinement.
+        Its time limit ends the refinement.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def _numbered(refined: Refinement, cores: Ints, count: int) -> Refinement:
 
 
 def _levels(refined: Refinement, cores: Ints, count: int, quantile: float) -> Floats:
-    """The q-quantile of each core's fit, where the core is still in its cluster; nothing elsewhere."""
+    """The q-quantile of each core's fit, where the core is still in its cluster; -inf elsewhere."""
     levels = np.full(count, -np.inf)
     for k in range(count):
         core = (cores == k) & (refined.labels == k)

@@ -36,7 +36,7 @@ MOVES = 100  # single moves after a round that would lower the objective
 
 
 class FitBySums(NamedTuple):
-    """New objects fit clusters by a few numbers of each."""
+    """The fit of new objects to clusters, from a few numbers per cluster."""
 
     clusters: Clusters
 
@@ -46,12 +46,12 @@ class FitBySums(NamedTuple):
         return fits
 
     def renumbered(self, order: Ints) -> FitBySums:
-        """The same with cluster order[k] as cluster k."""
+        """The rule with cluster order[k] as cluster k."""
         return FitBySums(Clusters(*(part[order] for part in self.clusters)))
 
 
 class FitByMembers(NamedTuple):
-    """New objects fit clusters by their similarities to the members of each."""
+    """The fit of new objects to clusters, from their similarities to the members."""
 
     summaries: list[Any]
 
@@ -64,7 +64,7 @@ class FitByMembers(NamedTuple):
         return fits
 
     def renumbered(self, order: Ints) -> FitByMembers:
-        """The same with cluster order[k] as cluster k."""
+        """The rule with cluster order[k] as cluster k."""
         return FitByMembers([self.summaries[k] for k in order])
 
 
@@ -122,7 +122,7 @@ class _Table:
         return self.S / np.sqrt(np.maximum(self.W, 1e-300))
 
     def fit_here(self) -> Floats:
-        """How well each object fits where it is."""
+        """How well each object fits its present cluster."""
         return self.fit()[np.arange(self.labels.size), np.maximum(self.labels, 0)]
 
     def best(self) -> Ints:
@@ -140,7 +140,7 @@ class _Table:
         return _none_empty(labels, best, lambda members, k: fit[members, k])
 
     def rule(self) -> FitByMembers:
-        """For new objects."""
+        """The rule that places new objects."""
         summaries: list[Any] = []
         for k, weight in enumerate(self.W):
             members = np.flatnonzero(self.labels == k)
@@ -173,7 +173,7 @@ class _Table:
 
 
 class _Sums:
-    """The same for features of low rank, wherever they are, from d + 2 numbers per cluster.
+    """The fits for features of low rank, wherever they are, from d + 2 numbers per cluster.
 
     A round is one pass that places the objects and sums their new clusters; nothing of size n × K is made,
     and only labels, fits and those sums come back.
@@ -223,7 +223,7 @@ class _Sums:
         return self._fit
 
     def rule(self) -> FitBySums:
-        """For new objects."""
+        """The rule that places new objects."""
         return FitBySums(self._clusters)
 
 
@@ -267,7 +267,7 @@ def refine(
     rounds : int, default=200
         Rounds after which it is given up.
     monitor : Monitor, optional
-        Whose time limit ends it between two rounds.
+        Its time limit ends it between two rounds.
 
     Returns
     -------

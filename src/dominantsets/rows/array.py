@@ -12,7 +12,7 @@ from dominantsets.compiled import passes
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
 
-# Rows are converted to float64 and centred a piece at a time; a piece should stay in the cache.
+# Rows are converted to float64 and centred a block at a time; a block should stay in the cache.
 PIECE_BYTES = 2**20
 # Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
 NARROW = 48
@@ -68,7 +68,7 @@ class ArrayRows:
         alive: Flags = _EVERYBODY,
         out: Floats | None = None,
     ) -> Floats:
-        """What ``form`` makes of the products of the stored rows with one vector; -inf for the dead.
+        """What ``form`` makes of the products of the stored rows with one vector; -inf for removed objects.
 
         O(nd), without a copy of the rows, in parts side by side.
         """

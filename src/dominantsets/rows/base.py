@@ -1,7 +1,7 @@
-"""One protocol for feature rows: a named operation over blocks of consecutive rows, whose replies add up.
+"""One protocol for feature rows: a named operation over blocks of consecutive rows, with replies that add up.
 
 A store keeps its rows in blocks: one in memory, many in Dask chunks (in this process or on workers), one on a
-device. Who needs something of all rows sends one operation to every block and gets the replies in the order
+device. A caller that needs all rows sends one operation to every block and gets the replies in the order
 of the blocks. A block remembers what it has worked out, but nothing that could not be worked out again: its
 rows come from where the data come from, and which of its objects are alive from a :class:`Mask`. So a
 block may be lost at any time, and made again anywhere.
@@ -35,7 +35,7 @@ _J = TypeVar("_J")
 class Recipe(NamedTuple):
     """What turns stored rows into the rows of a formula: all that a block needs besides its data."""
 
-    name: str  # tells what a block remembers of this similarity from what it does of another
+    name: str  # keeps what a block remembers of different similarities apart
     formula: Any  # a Formula, or a kernel's
     center: Floats | None
 
@@ -93,7 +93,7 @@ class Mixture(NamedTuple):
         return Mixture(self.rows + other.rows, self.bias_sum + other.bias_sum, self.total + other.total)
 
     def normalised(self) -> Mixture:
-        """Of weights that sum to 1."""
+        """The mixture with its weights scaled to sum to 1."""
         return Mixture(self.rows / self.total, self.bias_sum / self.total, 1.0)
 
 
@@ -126,7 +126,7 @@ class Block:
         self.kept = kept  # whether the rows stay in memory; else they are read each time
         self.owned = owned  # whether there is room for a centred copy of them
         self.alive = np.ones(size, dtype=bool)
-        self.token: object = None  # the mask that this is, and its version
+        self.token: object = None  # the identity of the mask, and its version
         self.lock = threading.Lock()
         self._read = read
         self._memo: dict[str, tuple[object, Any]] = {}
@@ -160,7 +160,7 @@ class Block:
         return name in self._memo
 
     def forget(self, prefix: str, keep: set[str]) -> list[Any]:
-        """Drop what is remembered under names with a prefix, but for some; returned to be used again."""
+        """Drop what is remembered under names with a prefix, except some; return it for reuse."""
         gone = [name for name in self._memo if name.startswith(prefix) and name not in keep]
         return [self._memo.pop(name)[1] for name in gone]
 
@@ -170,7 +170,7 @@ class Block:
 
 
 class Mask:
-    """Which objects are alive, kept by the problem; blocks are told where theirs has changed."""
+    """Which objects are alive, kept by the problem; blocks are told where their part has changed."""
 
     def __init__(self, n: int, begins: Ints) -> None:
         self.alive = np.ones(n, dtype=bool)
@@ -179,12 +179,12 @@ class Mask:
         self._versions = np.zeros(begins.size, dtype=np.int64)
 
     def remove(self, objects: Ints) -> None:
-        """Take objects out."""
+        """Mark objects as removed."""
         self.alive[objects] = False
         self._versions[np.unique(np.searchsorted(self._ends, objects, side="right"))] += 1
 
     def token(self, index: int) -> tuple[str, int]:
-        """What a block must have to be up to date."""
+        """The version of the mask that a block must have to be up to date."""
         return self._name, int(self._versions[index])
 
     def bits(self, begin: int, size: int) -> NDArray[np.uint8]:
@@ -216,7 +216,7 @@ def answer(block: Block, operation: Callable[..., _T], common: tuple[Any, ...], 
 
 
 def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list[_T]:
-    """Results of many jobs on a few threads, while BLAS keeps to one: its sums depend on their number."""
+    """Results of many jobs on a few threads, while BLAS uses one: its sums depend on that number."""
     with blas().limit(limits=1, user_api="blas"):
         if min(threads, len(jobs)) <= 1:
             return [work(job) for job in jobs]
@@ -246,7 +246,7 @@ class Rows(ABC):
     """
 
     home: str
-    describable = 2**62  # objects whose rows may be fetched at once
+    describable = 2**62  # objects of which rows may be fetched at once
     device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:
@@ -274,11 +274,11 @@ class Rows(ABC):
         """
 
     def total(self, operation: Any, *common: Any, **options: Any) -> Any:
-        """The same for replies that add up."""
+        """The sum of the replies of one round."""
         return reduce(add, self.ask(operation, *common, **options))
 
     def every(self, operation: Any, *common: Any, **options: Any) -> NDArray[Any]:
-        """The same for replies with an entry for each object."""
+        """The replies of one round, each with an entry per object, as one array."""
         return np.concatenate(self.ask(operation, *common, **options))
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
@@ -293,7 +293,7 @@ class Rows(ABC):
         return out
 
     def mask(self) -> Mask:
-        """All objects are alive."""
+        """A mask in which all objects are alive."""
         return Mask(self.n, self.begins)
 
     def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
@@ -346,7 +346,7 @@ class Rows(ABC):
         raise NotImplementedError(f"rows in {self.home} are not one block in memory.")
 
     def brought(self, new: Any) -> Any:
-        """New objects' rows, to this process."""
+        """The rows of new objects, brought to this process."""
         return new
 
     def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
@@ -370,7 +370,7 @@ class Rows(ABC):
         return distances
 
     def kernel_solver(self, algorithm: str, best: str, start: Any) -> str:
-        """The same for a kernel of many rows, refused where the start would cost all pairs of them."""
+        """The solver of a kernel of many rows, refused where the start would cost all pairs of them."""
         return best if algorithm == "auto" else algorithm
 
     def scatter(self, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
@@ -393,7 +393,7 @@ class Rows(ABC):
 
 
 class Detached(Rows):
-    """What is left of rows in a saved model: their number, and where they were."""
+    """Stands for rows in a saved model: their number, and where they were."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__([rows.n], rows.d)
@@ -430,7 +430,7 @@ def require_finite(finite: bool) -> None:
 
 
 def require_square(largest: float) -> None:
-    """Refuse features whose squares leave the range of floating point, by the largest in size."""
+    """Refuse features with squares beyond the range of floating point, by the largest in size."""
     if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
         raise ValueError(
             f"the largest feature is {largest:.3g} in size, and its square leaves the range of floating "

@@ -1,6 +1,6 @@
 """Rows of Dask arrays: in their chunks, in this process or on the workers of a cluster.
 
-With a ``distributed.Client`` in sight the chunks stay on its workers, see :mod:`dominantsets.rows.cluster`.
+With a current ``distributed.Client`` the chunks stay on its workers, see :mod:`dominantsets.rows.cluster`.
 Without one they are worked on in this process, a few at a time: kept where they fit a quarter of the free
 memory, else read again in every round.
 """
@@ -26,7 +26,7 @@ KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
 
 def laid_out(block: Any) -> Any:
-    """A chunk as the compiled sums want it: float32 or float64, rows one after another, or CSR."""
+    """A chunk as the compiled sums need it: float32 or float64, rows one after another, or CSR."""
     wanted = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
     if sp.issparse(block):
         A = sp.csr_array(block)
@@ -39,7 +39,7 @@ def laid_out(block: Any) -> Any:
 
 
 class ChunkRows(Rows):
-    """Rows in chunks, wherever those are."""
+    """Rows in chunks, in this process or on workers."""
 
     home = "chunks"
     describable = 20_000
@@ -152,7 +152,7 @@ class InProcess(ChunkRows):
 
 
 class _Read:
-    """The rows of a chunk, computed in this process; kept where they fit."""
+    """The rows of a chunk, computed in this process, and kept where memory allows."""
 
     def __init__(self, chunk: Any, kept: bool) -> None:
         self._chunk, self._kept = chunk, kept

@@ -1,9 +1,9 @@
-"""Chunks of Dask arrays on the workers of a ``distributed.Client``: a round is one task a worker.
+"""Chunks of Dask arrays on the workers of a ``distributed.Client``: a round is one task per worker.
 
 A worker keeps the blocks it was given in a table of its own, so that a task needs no chunk sent along. What
-it keeps can be made again: where a worker has gone, its task runs elsewhere and finds blocks missing;
+it keeps can be made again: where a worker is lost, its task runs elsewhere and finds blocks missing;
 these are loaded by another worker from the array's own graph, with the mask that the client has. Results are
-put together in the order of the chunks, so that nothing depends on who computed what.
+put together in the order of the chunks, so that nothing depends on which worker computed what.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dominantsets.rows.chunks import ChunkRows, laid_out
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
-GLANCE = 1.0  # seconds after which one looks whether the workers are still there
+GLANCE = 1.0  # seconds between checks that the workers are still there
 FULL = 1.25  # of its fair share of the rows: what a worker is given because it has them already
 
 
@@ -37,9 +37,9 @@ class _Place(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """A worker's results; blocks that it does not have, or whose mask is an old one, are missing.
+    """A worker's results; blocks that it does not have, or that have an old mask, are missing.
 
-    Pickled by ourselves, into one string of bytes: Dask sends every array on its own, and hundreds of small
+    Pickled here, into one string of bytes: Dask sends every array on its own, and hundreds of small
     ones took ten times as long.
     """
 
@@ -48,7 +48,7 @@ class _Answers(NamedTuple):
 
 
 def _hold(run: str, places: list[_Place], *chunks: Any) -> str:
-    """On a worker: keep blocks, whose rows are arguments of this task."""
+    """On a worker: keep blocks; their rows are arguments of this task."""
     for place, chunk in zip(places, chunks, strict=True):
         rows = laid_out(chunk)
         with _door:
@@ -98,7 +98,7 @@ def _n_threads() -> int:
 
 
 def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
-    """Ask the workers to drop what they keep for a run; nobody waits for it."""
+    """Ask the workers to drop what they keep for a run, without waiting for them."""
     if getattr(client, "status", None) != "running":
         return
     from distributed import fire_and_forget
@@ -185,9 +185,9 @@ class OnCluster(ChunkRows):
             self._told.pop(index, None)
 
     def _submit(self, function: Callable[..., Any], tasks: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        """One task a worker; None for those that came too late or were lost on the way.
+        """One task per worker; None for those that came too late or were lost on the way.
 
-        Where its worker is gone, the scheduler runs a task on another one, which finds nothing.
+        Where a worker is lost, the scheduler runs a task on another one, which finds nothing.
         """
         from distributed import KilledWorker
 
@@ -216,9 +216,9 @@ class OnCluster(ChunkRows):
         return {worker: answers.get(worker) for worker in futures}
 
     def _wait(self, futures: dict[str, Any]) -> None:
-        """Until all are done, their workers are gone, or it is too late.
+        """Wait until all tasks are done, their workers are lost, or it is too late.
 
-        A task whose worker is gone runs elsewhere, but not where there was nobody else at that moment.
+        A task of a lost worker runs on another one, unless there was no other at that moment.
         """
         from distributed import wait
 
@@ -236,7 +236,7 @@ class OnCluster(ChunkRows):
                 return
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        """Results that are there; a worker may go between the end of a task and its result's way here."""
+        """Results that are there; a worker may be lost before the result of a finished task has arrived."""
         from concurrent.futures import CancelledError
 
         try:
@@ -245,7 +245,7 @@ class OnCluster(ChunkRows):
             return [None] * len(futures)
 
     def _settle(self, indices: list[int]) -> None:
-        """Give blocks a worker, where their rows are if possible, and have it keep them."""
+        """Assign blocks to workers, if possible to those that have their rows, which then keep them."""
         if not indices:
             return
         from distributed import wait
@@ -273,7 +273,7 @@ class OnCluster(ChunkRows):
                 self._homes.update({indices[k]: address for k in groups[worker]})
 
     def _shares(self, indices: list[int], holders: list[list[str]]) -> dict[str, list[int]]:
-        """Which worker gets which of the blocks: who has its rows, unless it has much already."""
+        """Which worker gets which of the blocks: one that has its rows, unless it has many already."""
         workers = self._workers()
         load = dict.fromkeys(workers, 0)
         for index, worker in self._homes.items():

@@ -17,7 +17,7 @@ from dominantsets.rows.base import Block, Mask, Recipe, Rows
 
 
 class _Stored:
-    """Rows that are there."""
+    """An array of rows, as a callable that returns it."""
 
     def __init__(self, X: Any) -> None:
         self.X = X

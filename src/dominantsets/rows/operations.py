@@ -38,7 +38,7 @@ class FormulaRows:
 
     @property
     def diagonal(self) -> Floats:
-        """What the formula would put on the diagonal; one number where that is the same for all objects."""
+        """What the formula would put on the diagonal; one number where all objects share it."""
         return np.asarray(self.formula.diagonal(self.norms))
 
     @property
@@ -47,7 +47,7 @@ class FormulaRows:
         return self.norms if self.norms.size == self.rows.n else np.full(self.rows.n, float(self.norms[0]))
 
     def bias_of(self, places: Ints) -> Floats | None:
-        """The b of chosen objects, where there are any."""
+        """The biases b of chosen objects, where the formula has any."""
         return -self.norms[places] if self.formula.has_bias else None
 
     def form(
@@ -259,7 +259,7 @@ def _place_sparse(
     here: FormulaRows, clusters: Clusters, shift: Floats, labels: Ints, outside: Flags, best: Ints,
     fit: Floats, sums: Floats, whole: slice,
 ) -> None:  # fmt: skip
-    """The same for CSR rows, a piece at a time."""
+    """Place CSR rows in their best clusters and sum those clusters, a block at a time."""
     rows, K = here.rows, len(clusters.V)
     V = np.ascontiguousarray(clusters.V.T)
     for piece in row_blocks(whole.stop - whole.start, 8 * K, PIECE_BYTES):
@@ -350,14 +350,14 @@ def between(block: Block, recipe: Recipe, part: slice, few: Few, cols: slice) ->
 
 
 def kernel_sums(block: Block, recipe: Recipe, few: Few, squares: bool = False) -> Floats:
-    """Weighted sums of similarities (and, in a second row, of their squares) to a few; none to itself."""
+    """Weighted sums of similarities (second row: of their squares) to a few; an object has none to itself."""
     out = np.zeros((1 + squares, block.size))
     own = np.flatnonzero((few.objects >= block.begin) & (few.objects < block.begin + block.size))
     places = block.places(few.objects[own])
     columns = list(row_blocks(len(few.objects), 8, PIECE_BYTES // 64))
 
     def work(whole: slice) -> None:
-        for cols in columns:  # pieces that stay in the cache while they are mapped and summed
+        for cols in columns:  # blocks that stay in the cache while they are mapped and summed
             width = cols.stop - cols.start
             for piece in row_blocks(whole.stop - whole.start, 8 * width, PIECE_BYTES):
                 part = slice(whole.start + piece.start, whole.start + piece.stop)

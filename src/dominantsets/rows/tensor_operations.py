@@ -135,13 +135,13 @@ class FormulaTensors:
         return own
 
     def exact(self, raw: Tensor) -> Exact:
-        """Of stored rows, in float64."""
+        """u, b and the diagonal of stored rows, in float64."""
         u = self.lift(raw)
         bias, own = self.bias(u), self.own_of(u)
         return Exact(u, torch.zeros_like(own) if bias is None else bias, own)
 
     def products(self, objects: Tensor, owner: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
-        """(x - center)·w and |x - center|² in float64 (of centred formulas; else of x), for tiles."""
+        """(x - center)·w and |x - center|² in float64 (of x where rows are not centred), for tiles."""
         raw = self.features.take(objects.view(-1))
         rows = (raw - self.center if self.formula.centred else raw.double()).view(*objects.shape, -1)
         return torch.bmm(rows, W[owner, :, None])[..., 0], torch.linalg.vector_norm(rows, dim=2).square_()
@@ -160,7 +160,7 @@ class FormulaTensors:
         return self.lift(self.features.take(objects))
 
     def chosen(self, objects: Tensor) -> Exact:
-        """Of these objects."""
+        """u, b and the diagonal of these objects, in float64."""
         return self.exact(self.features.take(objects))
 
     def own_at(self, objects: Tensor) -> Tensor:
@@ -279,7 +279,7 @@ class KernelTensors:
         return self.distances(P, Q).mul_(-self.formula.gamma).exp_()
 
     def distances(self, P: Tensor, Q: Tensor) -> Tensor:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         if not self.formula.of_inner_products:
             return torch.cdist(P, Q, p=1.0)
         squares: Tensor = torch.linalg.vecdot(P, P)[:, None] + torch.linalg.vecdot(Q, Q)[None, :]
@@ -383,7 +383,7 @@ def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor,
 
 
 class _ClusterSums:
-    """Sums of clusters' rows, biases and objects, by products, whose order of summation never changes."""
+    """Sums of clusters' rows, biases and objects, by products, which sum in an order that never changes."""
 
     def __init__(self, here: FormulaTensors, n_clusters: int) -> None:
         self._here = here
@@ -400,7 +400,7 @@ class _ClusterSums:
 
     @property
     def all(self) -> Floats:
-        """Of rows v, on the host."""
+        """The sums of all clusters in terms of the rows v, on the host."""
         out = self._here.rows.host(self._sums)
         out[:, : self._here.d] /= self._here.root
         return out
@@ -470,7 +470,7 @@ def kernel_project(rows: TensorRows, recipe: Recipe, along: Floats) -> Floats:
 def kernel_sums(rows: TensorRows, recipe: Recipe, few: Few, squares: bool = False) -> Floats:
     out = kernel(rows, recipe).summed(rows.send(few.rows), rows.send(few.weights), squares)
     weights = rows.send(few.weights)
-    out[0, rows.send(few.objects)] -= weights  # none to itself
+    out[0, rows.send(few.objects)] -= weights  # an object has none to itself
     if squares:
         out[1, rows.send(few.objects)] -= 1.0
     return rows.host(out[0] if not squares else out.T)

@@ -19,12 +19,12 @@ from dominantsets.rows.base import Mask, Recipe, Rows
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
-REMEMBERED = 4  # similarities of one set of rows whose measurements are kept
+REMEMBERED = 4  # similarities of one set of rows of which measurements are kept
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
 
 
 def allowed(numbers: dict[str, int], device: torch.device) -> int:
-    """How many numbers may be there at once: what is stated for a card of 128 GiB, less for smaller ones."""
+    """How many numbers may be held at once: as stated for a card of 128 GiB, fewer for smaller ones."""
     stated = numbers[device.type]
     if device.type != "cuda":
         return stated
@@ -193,7 +193,7 @@ def fast_products() -> Iterator[None]:
 
 
 def to_numpy_pinned(x: Tensor) -> Any:
-    """As a NumPy array to copy from: through pinned memory, which torch keeps for the next time."""
+    """A tensor as a NumPy array to copy from: through pinned memory, which torch keeps for the next time."""
     if x.device.type == "cpu":
         return to_numpy(x)
     out = torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
@@ -201,7 +201,7 @@ def to_numpy_pinned(x: Tensor) -> Any:
 
 
 def to_numpy(x: Tensor) -> Any:
-    """As a NumPy array."""
+    """A tensor as a NumPy array on the host."""
     return x.detach().cpu().numpy()
 
 
@@ -271,7 +271,7 @@ class TensorRows(Rows):
         return to_numpy(new.double()) if isinstance(new, Tensor) else new
 
     def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Tensor:
-        """As the formula sees them; they stay on the device."""
+        """Chosen rows as the formula sees them; they stay on the device."""
         seen = tensor_operations.local if operation == "take" else tensor_operations.kernel
         rows: Tensor = seen(self, recipe).at(self.send(objects))
         return rows

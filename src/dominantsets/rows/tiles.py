@@ -17,14 +17,14 @@ SMALLEST, LARGEST = 32, 1024  # objects of a tile
 
 
 class Sums:
-    """Rows of numbers, one for each of s starts, that come in parts."""
+    """Rows of numbers, one per start, that come in parts."""
 
     def __init__(self, s: int) -> None:
         self._s = s
         self._all: Tensor | None = None
 
     def add(self, starts: slice, rows: Tensor) -> None:
-        """Add to those of some starts."""
+        """Add to the rows of some starts."""
         if self._all is None and len(rows) == self._s:
             self._all = rows
             return
@@ -74,7 +74,7 @@ class Tiles:
         return self.add(values.sum(1))
 
     def add(self, of_tiles: Tensor) -> Tensor:
-        """Sums of each start, of one number a tile."""
+        """Sums of each start, of one number per tile."""
         if self._one_each:
             return of_tiles
         if self.s == 1:
@@ -82,7 +82,7 @@ class Tiles:
         return torch.segment_reduce(of_tiles, "sum", lengths=self._lengths, unsafe=True)
 
     def spread(self, numbers: Tensor) -> Tensor:
-        """One number an object, in the order in which they came, as the tiles are; 0 elsewhere."""
+        """One number per object, in the order of the objects, laid out as the tiles are; 0 elsewhere."""
         return numbers[self._places] * self.valid
 
     def whose(self) -> Tensor:
@@ -91,7 +91,7 @@ class Tiles:
         return torch.repeat_interleave(lengths, output_size=len(self.flat))
 
     def parts(self, height: int) -> Iterator[tuple[slice, slice, Callable[[Tensor], Tensor]]]:
-        """Slices of tiles, of the starts that own them, and what adds up rows of numbers, one a tile."""
+        """Slices of tiles, of the starts that own them, and what adds up rows of numbers, one per tile."""
         for begin in range(0, len(self), height):
             part = slice(begin, min(len(self), begin + height))
             owners = self.owner_here[part]

@@ -1,4 +1,4 @@
-"""What a solver may ask of data, and what else a similarity can be told to do."""
+"""The base class of similarities: what solvers, clusters and labels may ask of data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 
 PROFILES = 64  # objects to which similarities describe an object that has no features
-HASHED = 256  # objects whose similarities stand for data that only a function can reach
+HASHED = 256  # objects with hashed similarities, where only a function can reach the data
 
 
 def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
@@ -31,7 +31,7 @@ def evenly(objects: Ints, count: int) -> Ints:
 
 
 def hashed(*parts: Any) -> str:
-    """A hash of arrays (read in pieces) and of what others print as."""
+    """A hash of arrays (read in chunks), and of the printed form of other values."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         if not isinstance(part, np.ndarray):
@@ -124,7 +124,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:
-        """The dense piece A[rows][:, cols], as a new array."""
+        """The dense block A[rows][:, cols], as a new array."""
 
     @abstractmethod
     def cross(self, new: Any, cols: Ints) -> Floats:
@@ -137,7 +137,7 @@ class Similarity(ABC):
 
     @property
     def stored(self) -> NDArray[Any] | None:
-        """An n × n array whose row i is column i off the diagonal, where one exists; never made."""
+        """An n × n array with column i as row i off the diagonal, where one exists; never made."""
         return None
 
     def column(self, i: int) -> Floats:
@@ -196,7 +196,7 @@ class Similarity(ABC):
         return self.self_similarities(np.arange(self.n))
 
     def self_similarities_of_new(self, new: Any) -> Floats:
-        """The same for new objects."""
+        """The similarity of new objects to copies of themselves."""
         return self.self_similarities(np.arange(new.shape[0]))
 
     def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
@@ -216,7 +216,7 @@ class Similarity(ABC):
     # how it is solved -----------------------------------------------------------------------------------
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
-        """The solver that a name means for this kind ("auto": the best one); refused where it has not it."""
+        """The solver that a name means for this kind ("auto": the best one); refused where there is none."""
         return "pairwise" if algorithm == "auto" else algorithm
 
     def for_solving(self) -> Similarity:
@@ -281,7 +281,7 @@ class Similarity(ABC):
         return of_matrix
 
     def scatter(self, objects: Ints, own: Floats, scale: Floats, limit: int) -> Floats:
-        r"""A matrix whose largest eigenvalue is that of :math:`H S H`, each object with its scale.
+        r"""A matrix with the largest eigenvalue of :math:`H S H`, each object with its scale.
 
         S are the similarities of the objects with ``own`` on the diagonal, H centres them. ``limit`` is
         that of ``scatter_limit``.

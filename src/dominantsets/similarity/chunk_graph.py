@@ -1,4 +1,4 @@
-"""A graph whose rows are in pieces: what a cluster touches is fetched, everything else stays.
+"""A graph with rows in chunks: the rows that a cluster touches are fetched, all others stay.
 
 The payoffs of a point are sums of the rows of its members, because the graph is symmetric; so a solver needs
 the rows of the objects it looks at and nothing else.

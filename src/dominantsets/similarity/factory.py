@@ -1,4 +1,4 @@
-"""From what a user has to something a solver can ask."""
+"""From a user's data to a similarity that solvers can use."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Formula:
         return 0.0 * squares + self.offset if self.has_bias else self.factor * squares + self.offset
 
     def diagonal(self, squares: Floats) -> Floats:
-        """The same; one number where it is the same for all objects."""
+        """What the formula has on the diagonal; one number where all objects share it."""
         return np.full(1, self.offset) if self.has_bias else self.own(squares)
 
     def between(self, products: Any, p: Any, q: Any) -> Any:
@@ -221,12 +221,12 @@ class Gaussian:
         return self.of_products(P @ Q.T, np.square(P).sum(axis=1), np.square(Q).sum(axis=1))
 
     def of_products(self, products: Floats, p: Floats, q: Floats) -> Floats:
-        """The same from inner products and squared lengths, in place."""
+        """Similarities from inner products and squared lengths, in place."""
         compiled_rows.squares(products, p, q, -self.gamma)
         return np.exp(products, out=products)
 
     def distances(self, P: Floats, Q: Floats) -> Floats:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         return np.asarray(cdist(P, Q, "sqeuclidean"))
 
 
@@ -246,7 +246,7 @@ class Laplacian:
         return np.exp(out, out=out)
 
     def distances(self, P: Floats, Q: Floats) -> Floats:
-        """What gamma multiplies."""
+        """The distances that gamma multiplies."""
         out = np.empty((len(P), len(Q)))
         compiled_rows.city_block(np.ascontiguousarray(P), np.ascontiguousarray(Q), out)
         return out

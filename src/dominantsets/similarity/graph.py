@@ -114,7 +114,7 @@ def _laid_out(A: Any) -> Any:
 
 
 class GraphSurvey(NamedTuple):
-    """What a graph is checked by: its objects, weights that are not finite, the least one, loops."""
+    """What the checks of a graph need: its objects, weights that are not finite, the least one, loops."""
 
     n: int
     not_finite: int
@@ -138,7 +138,7 @@ def check_graph(seen: GraphSurvey) -> None:
 
 
 def not_symmetric(how_far: str) -> ValueError:
-    """The error for a graph whose opposite edges differ."""
+    """The error for a graph with opposite edges that differ."""
     return ValueError(
         f"the graph is not symmetric: weights of opposite edges differ by {how_far}; symmetrise it with "
         "(A + A.T) / 2 or A.maximum(A.T)."

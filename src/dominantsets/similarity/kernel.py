@@ -1,4 +1,4 @@
-"""Features under a kernel that has no low-rank form: computed piece by piece, never kept."""
+"""Features under a kernel that has no low-rank form: computed block by block, never kept."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from dominantsets.similarity.formulas import (
 )
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
-SAMPLE = 2_000  # objects that an estimate of the degrees looks at
-MEDIAN_SAMPLE = 1_000  # objects whose distances set a default gamma
+SAMPLE = 2_000  # objects from which degrees are estimated
+MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 
 
@@ -52,7 +52,7 @@ class Kernel(Similarity):
 
     @property
     def formula(self) -> Any:
-        """What makes similarities of rows."""
+        """The formula that makes similarities of rows."""
         return self.recipe.formula
 
     @property
@@ -65,7 +65,7 @@ class Kernel(Similarity):
         return self.rows.home == "memory"
 
     def for_solving(self) -> Similarity:
-        """Few rows in chunks are brought here: every pair of them is looked at anyway."""
+        """Few rows in chunks are brought to this process: all pairs of them are visited anyway."""
         if self.rows.home != "chunks" or self.n >= LARGE:
             return self
         if self._here is None:
@@ -98,7 +98,7 @@ class Kernel(Similarity):
         return kernel_lengths(self.rows.only_block(), self.recipe)
 
     def _by_products(self, P: ArrayRows, p: Floats, rows: Ints, cols: Ints) -> Floats:
-        """From inner products with rows in memory, which stay sparse where they are."""
+        """Similarities from inner products with rows in memory; sparse rows stay sparse."""
         Q, q, out = self._arrays, self._lengths[cols], np.empty((rows.size, cols.size))
         for part in row_blocks(rows.size, 8 * (cols.size + (0 if Q.sparse else 2 * self.rows.d))):
             products = P.gram(rows[part], cols, Q)
@@ -186,7 +186,7 @@ class _Scaled(Kernel):
         self.recipe = self.recipe._replace(formula=replace(formula, gamma=value))
 
     def detached(self) -> Similarity:
-        """With its rows, which new objects are compared with, in memory."""
+        """The similarity with its rows in memory, to compare new objects with."""
         if self.in_memory:
             return self
         light, center = copy(self), 0.0 if self.recipe.center is None else self.recipe.center

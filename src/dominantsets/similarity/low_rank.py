@@ -1,4 +1,4 @@
-"""Features whose similarity is an inner product plus a constant for each object."""
+"""Features with a similarity that is an inner product plus a constant for each object."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class LowRank(Similarity):
         return self.ball_of(self.mix(support, weights), f) if self.formula.has_bias else None
 
     def ball_of(self, mixture: Mixture, f: float) -> tuple[Floats, float] | None:
-        """The same from the mixture of a cluster's members."""
+        """Center and radius of a cluster's ball, from the mixture of its members."""
         radius = self.formula.ball(mixture.rows, mixture.bias_sum, f)
         center = self.recipe.center
         return None if radius is None or center is None else (mixture.rows + center, radius)

@@ -84,11 +84,11 @@ class Neighbors(Graph):
         return self.__dict__ | {"_made": None}
 
     def neighbors_of(self, new: Any) -> sp.csr_array:
-        """Which objects are the nearest of new ones: a row of ones and zeros each."""
+        """Which objects are the nearest of new ones: one row of ones and zeros per new object."""
         return sp.csr_array(self._search.kneighbors_graph(new))
 
     def cross(self, new: Any, cols: Ints) -> Floats:
-        """As if the new object stood among the others, whose own neighbours stay as they are."""
+        """Similarities as if each new object were among the others, with their neighbours unchanged."""
         cols = np.asarray(cols)
         neighbors = self._search.kneighbors_graph(new)[:, cols].toarray()
         distances = pairwise_distances(new, self._X[cols])
@@ -96,7 +96,7 @@ class Neighbors(Graph):
 
 
 class _Lists:
-    """Approximate search by inverted lists, with the two things asked of scikit-learn's search."""
+    """Approximate search by inverted lists, with the two methods used of scikit-learn's search."""
 
     def __init__(self, X: Any, k: int, n_jobs: int | None) -> None:
         if sp.issparse(X):

@@ -23,7 +23,7 @@ KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all p
 KD_DIMENSIONS_LARGE = 10  # and up to which it is for many objects
 PRIM_LIMIT = 20_000  # objects up to which all pairs are visited where it is not
 NEIGHBORS = 15  # of the approximate tree above that
-PORTION = 2_000  # objects whose neighbours are sought between two looks at Ctrl-C
+PORTION = 2_000  # objects searched for neighbours between two checks for Ctrl-C
 
 Edges = tuple[Ints, Ints, Floats]
 

@@ -51,14 +51,14 @@ class HostProblem(Problem):
     """A problem that solves itself, in this process."""
 
     def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
-        """From a start as users name it (that of the options, where none is given)."""
+        """Solve from a start as users name it (that of the options, where none is given)."""
         start = options.start if start is None else start
         if options.algorithm == "exact":
             return solve_exactly(self, options, monitor)
         return self.solve_from(starting_point(self, start), options, monitor)
 
     def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
-        """From a point of the simplex."""
+        """Solve from a point of the simplex."""
         problem = self.in_component_of(x)
         if self.similarity.components is not None:  # what x has of other components stays out
             inside = problem.alive[x.support]
@@ -68,7 +68,7 @@ class HostProblem(Problem):
         return certify(problem, outcome, options)
 
     def point_at(self, i: int, half: bool = False) -> Point:
-        """All mass on an object, or half of it, the rest spread over the others."""
+        """A start with all mass on an object, or half of it, the rest spread over the others."""
         if not half or self.n_alive == 1:
             return Point(np.array([i]), np.ones(1))
         alive = self.living()
@@ -82,7 +82,7 @@ class HostProblem(Problem):
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
     ) -> tuple[list[DominantSet], bool]:
-        """From many objects, on threads: what was reached in their order, and whether Ctrl-C cut it short."""
+        """Solve from many objects, on threads: results in their order, and whether Ctrl-C cut it short."""
         half, guarded = options.start == "barycenter", _Guarded(monitor)
         work = Parallel(n_jobs, backend="threading", return_as="generator")(
             # columns are kept by one solver at a time, everything else is shared
@@ -93,14 +93,14 @@ class HostProblem(Problem):
         try:
             for solution in work:
                 found.append(solution)
-        except KeyboardInterrupt:  # what has been reached counts; the others end at their next look
+        except KeyboardInterrupt:  # what has been reached counts; the others end at their next check
             guarded.halt = Status.INTERRUPTED
             return found, True
         return found, False
 
 
 class _Guarded(Monitor):
-    """A monitor for several threads: one at a time tells the callback, and all end when told to."""
+    """A monitor for several threads: one at a time calls the callback, and all end when it says so."""
 
     def __init__(self, monitor: Monitor) -> None:
         super().__init__(None, None)

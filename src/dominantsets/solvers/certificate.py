@@ -72,7 +72,7 @@ def certify(
 
 
 def stationary(f: float, low: float, high: float, outside: float, shift: float) -> bool:
-    """Whether payoffs are level on both sides: a member that is on its way out has one far below f."""
+    """Whether payoffs are level on both sides: a member that is about to leave has one far below f."""
     gap = max(0.0, high - f, outside - f)
     return max(gap, f - low) <= max(0.0, STATIONARY * scale_of(f, shift))
 
@@ -93,7 +93,7 @@ def _definite_face(problem: Problem, members: Ints) -> bool:
 def negative_definite_on_face(B: Floats) -> bool:
     r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
 
-    In the basis :math:`e_k - e_0` the form is a matrix of one row less, whose negative must have a
+    In the basis :math:`e_k - e_0` the form is a matrix of one row less; its negative must have a
     Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
     """
     if len(B) == 1:

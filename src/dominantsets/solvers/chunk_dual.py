@@ -1,9 +1,9 @@
 r"""The dual over objects in blocks: a pass is a round or two that bring back sums.
 
 x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, and tau is set by their sum, 1, over all blocks.
-Everything else that a climb asks (U'x, f, Newton's matrix) are sums over the support, linear or quadratic in
+All else that an ascent needs (U'x, f, Newton's matrix) are sums over the support, linear or quadratic in
 tau. So a block that is told a narrow band in which tau must lie sends back the sums over what lies above it,
-and the few rows within it as they are; whoever asks then finds tau exactly and adds the rest up.
+and the few rows within it as they are; the caller then finds tau exactly and adds up the rest.
 
 The band is a guess from the last pass: while the support stays, tau moves by :math:`\bar u \cdot dw`. Where
 nothing is known yet, each block finds the tau at which its own weights sum to its share of the objects; tau
@@ -79,7 +79,7 @@ class _Search:
 
     def __init__(self, w: Floats, before: ChunkPoint | None, offset: float, n_pieces: int) -> None:
         self._w, self._offset = w, offset
-        self._limit = max(64, 2 * BAND_LIMIT // n_pieces)  # of a block, where nobody knows how many there are
+        self._limit = max(64, 2 * BAND_LIMIT // n_pieces)  # of a block, where their number is unknown
         self._guess, self._stride = np.nan, np.nan
         self.found: ChunkPoint | None = None
         self.look = PassRequest(w, NOWHERE)
@@ -98,7 +98,7 @@ class _Search:
                 self.look = PassRequest(w, edges)
 
     def receive(self, replies: list[PassReply]) -> None:
-        """Either tau is found, or the next look is set."""
+        """Find tau in the replies, or set the next request."""
         largest = max(reply.largest for reply in replies)
         asked = self.look
         if not asked.edges.size:
@@ -114,10 +114,10 @@ class _Search:
         counts, mass, lift = reduce(np.add, [reply.bins for reply in replies])
         mass, lift = mass[::-1].cumsum()[::-1], lift[::-1].cumsum()[::-1]
         edges = asked.edges
-        weight = lift - (edges - edges[0]) * mass  # of everybody, if tau were at the edge
+        weight = lift - (edges - edges[0]) * mass  # the sum of all weights, if tau were at the edge
         k = int(np.count_nonzero(weight >= 1.0)) - 1
         if k < 0 and mass[0] <= 0.0:
-            self.look = PassRequest(self._w, NOWHERE)  # nobody is above the lowest edge
+            self.look = PassRequest(self._w, NOWHERE)  # no object is above the lowest edge
         elif k < 0:
             self._within(edges[0] - (1.0 - weight[0]) / mass[0], edges[0], self._limit)
         elif k == edges.size - 1:
@@ -126,9 +126,9 @@ class _Search:
             self._within(edges[k], edges[k + 1], np.inf if counts[k] <= BAND_LIMIT else None)
 
     def _within(self, low: float, high: float, limit: float | None) -> None:
-        """PassRequest within bounds next; at the rows too, where they may be few (a limit for each block)."""
+        """Ask for sums within bounds next, and for rows where they may be few (a limit for each block)."""
         slack = 8 * EPS * max(abs(low), abs(high))
-        if high - low <= 4 * slack:  # equal values in their thousands: all of them are in, to rounding
+        if high - low <= 4 * slack:  # thousands of equal values: all are in, to rounding
             low -= slack
             self.look = PassRequest(self._w, np.array([low, high]), low, low)
             return
@@ -146,7 +146,7 @@ class _Search:
         if not everybody and not (above.lift <= 1.0 + 1e-12 and over >= 1.0 - 1e-12):
             return False
         keep = np.ones(y.size, dtype=bool)
-        while True:  # g of the rest rises until nobody is below it
+        while True:  # g of the rest rises until no object is below it
             mass = above.mass + float(band.shares[keep].sum())
             if mass <= 0.0:
                 return False
@@ -196,7 +196,7 @@ class _Search:
 
 
 class ChunkDual:
-    """The dual problem of objects in blocks: what a climb asks, in rounds."""
+    """The dual problem of objects in blocks: what an ascent needs, in rounds."""
 
     def __init__(self, similarity: LowRank, shift: float, mask: Mask, n_alive: int) -> None:
         self.similarity, self.shift = similarity, shift
@@ -206,11 +206,11 @@ class ChunkDual:
         self._spec = ProblemSpec(similarity.recipe, shift, n_alive)
 
     def image(self, members: Ints, weights: Floats) -> Floats:
-        """U'x."""
+        """The product U'x."""
         return self.root * self.similarity.mix(members, weights).rows
 
     def jacobian(self, point: ChunkPoint) -> Jacobian | None:
-        """How x(w) answers to w there; None where that matrix would be too large to send."""
+        """The Jacobian of U'x(w) there; None where that matrix would be too large to send."""
         matrix = point.newton_matrix()
         return None if matrix is None else Jacobian(matrix)
 

@@ -72,7 +72,7 @@ class SupportSums(NamedTuple):
 
 
 class PassReply(NamedTuple):
-    """A block's answer to a look."""
+    """A block's answer to a request."""
 
     largest: float
     lower: float
@@ -100,7 +100,7 @@ class PointSpec(NamedTuple):
 
 def _inv_kappa(here: FormulaRows, shift: float) -> Floats:
     """1 / kappa; one number where all objects have the same."""
-    with np.errstate(divide="ignore"):  # objects that are gone do not matter
+    with np.errstate(divide="ignore"):  # removed objects do not matter
         return 1.0 / np.maximum(here.diagonal + shift, 0.0)
 
 
@@ -110,7 +110,7 @@ def _named(w: Floats) -> str:
 
 
 def _values(block: Block, here: FormulaRows, w: Floats, remember: bool, out: Floats | None = None) -> Floats:
-    """s of every object, -inf for those that are gone."""
+    """s of every object, -inf for removed objects."""
 
     def make() -> Floats:
         form = here.form(w, factor=here.formula.root)
@@ -224,7 +224,7 @@ class Members(NamedTuple):
 
 
 def gather(block: Block, spec: ProblemSpec, points: list[PointSpec]) -> list[Members]:
-    """Who is in x, with what weight."""
+    """The members of x in this block, and their weights."""
     here = local(block, spec.recipe)
     shares = _inv_kappa(here, spec.shift)
     out = []

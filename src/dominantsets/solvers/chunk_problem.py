@@ -1,4 +1,4 @@
-"""Low-rank features in chunks, solved by the dual: the mask is here, everything else is asked in rounds."""
+"""Low-rank features in chunks, solved by the dual: the mask is here, blocks are asked for the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dominantsets.solvers.result import DominantSet
 
 
 class ChunkProblem(HostProblem):
-    """As :class:`Problem`; of the row sums only the largest comes here, with its object's row."""
+    """A :class:`Problem` in chunks; of the row sums only the largest is fetched, with its object's row."""
 
     def __init__(self, similarity: Any, shift: float, degrees: Any = None) -> None:
         self.mask = similarity.rows.mask()
@@ -94,7 +94,7 @@ class ChunkProblem(HostProblem):
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
     ) -> tuple[list[DominantSet], bool]:
-        """From many objects: all share each round."""
+        """Solve from many objects, which share each round."""
         root = self.similarity.formula.root
         images = list(root * self.similarity.rows_of(objects))
         if options.start == "barycenter" and self.n_alive > 1:  # half of the mass is spread over the others
@@ -106,7 +106,7 @@ class ChunkProblem(HostProblem):
             return [], True
 
     def _ascend(self, images: list[Floats], options: SolverOptions, monitor: Monitor) -> list[DominantSet]:
-        """From several starts at once, given by their U'x: all share each round."""
+        """Solve from several starts at once, given by their U'x: all share each round."""
         similarity = self.similarity
         similarity.rows.balance()
         require_concave(similarity.least_own + self.shift, self.shift)

@@ -8,7 +8,7 @@ simplex (up to a constant), and a stationary point has
 
 with :math:`\tau` set by :math:`\sum x = 1`. So the unknowns are w and tau. The step
 :math:`w \leftarrow U^T x(w)` never lowers f (docs/theory-dual.md); Newton's method on
-:math:`U^T x(w) = w` within a trust region makes it fast. One pass over the features an iteration,
+:math:`U^T x(w) = w` within a trust region makes it fast. One pass over the features per iteration,
 whatever the size of the support.
 """
 
@@ -32,7 +32,7 @@ DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
 
 
 class Iterate:
-    """x(w) for one w, as far as a climb asks."""
+    """x(w) for one w, as far as an ascent needs it."""
 
     def __init__(self, w: Floats, tau: float, size: int, image: Floats, f: float) -> None:
         self.w, self.tau, self.size, self.f = w, tau, size, f
@@ -42,7 +42,7 @@ class Iterate:
 
 
 class DualPoint(Iterate):
-    """The same with its members and their weights."""
+    """x(w) for one w, with its members and their weights."""
 
     def __init__(
         self, w: Floats, tau: float, members: Ints, weights: Floats, image: Floats, f: float
@@ -52,7 +52,7 @@ class DualPoint(Iterate):
 
     @property
     def parts(self) -> tuple[Floats, float, Ints, Floats, Floats, float]:
-        """What it was made of."""
+        """The arguments that it was made of."""
         return self.w, self.tau, self.members, self.weights, self.image, self.f
 
 
@@ -88,7 +88,7 @@ class Dual:
         return inv_kappa[members] if inv_kappa.size > 1 else np.full(members.size, inv_kappa[0])
 
     def image(self, members: Ints, weights: Floats) -> Floats:
-        """U'x."""
+        """The product U'x."""
         return np.asarray(self.root * self.rows.mix(members, weights))
 
     def at(self, w: Floats) -> DualPoint:
@@ -126,18 +126,18 @@ class Dual:
         return passes.narrow(s, inverse, keep, count)
 
     def jacobian(self, point: DualPoint) -> _SupportJacobian | None:
-        """How x(w) answers to w at a point; None where that matrix would be too large."""
+        """The Jacobian of U'x(w) at a point; None where that matrix would be too large."""
         return self.jacobian_on(point.members, point.w) if min(point.size, self.d) <= DENSE_LIMIT else None
 
     def jacobian_on(self, members: Ints, about: Floats) -> _SupportJacobian:
-        """How x(w) answers to w while its support stays the same; the last one is kept."""
+        """The Jacobian of U'x(w) while the support stays the same; the last one is kept."""
         if self._jacobian is None or not np.array_equal(self._jacobian.members, members):
             self._jacobian = _SupportJacobian(self, members, about)
         return self._jacobian
 
 
 class Jacobian:
-    """How x(w) answers to w while its support stays: the Jacobian J of w -> U'x(w), a d × d matrix."""
+    """The Jacobian J of w -> U'x(w) while the support stays the same, a d × d matrix."""
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
@@ -149,7 +149,7 @@ class Jacobian:
         raise NotImplementedError
 
     def matvec(self, v: Floats) -> Floats:
-        """C v."""
+        """The product C v."""
         raise NotImplementedError
 
     def step(self, g: Floats, radius: float) -> tuple[Floats, bool]:
@@ -235,7 +235,7 @@ class _SupportJacobian(Jacobian):
             self.matrix = G * np.multiply.outer(self._halves, self._halves)
         else:
             self.matrix = np.zeros((rows.d, rows.d))
-            for part in row_blocks(members.size, 16 * rows.d, PIECE_BYTES):  # pieces that stay in the cache
+            for part in row_blocks(members.size, 16 * rows.d, PIECE_BYTES):  # blocks that stay in the cache
                 piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
                 self.matrix += piece.T @ piece
 
@@ -260,14 +260,14 @@ class _SupportJacobian(Jacobian):
         return second
 
     def rmatvec(self, g: Floats) -> Floats:
-        """C'g."""
+        """The product C'g."""
         if self._columns is not None:
             return np.asarray(self._columns.T @ g)
         products = self._root * self._rows.dot(g)[self.members]
         return np.asarray(self._halves * (products - self._mean @ g))
 
     def matvec(self, v: Floats) -> Floats:
-        """C v."""
+        """The product C v."""
         if self._columns is not None:
             return np.asarray(self._columns @ v)
         v = self._halves * v
@@ -275,7 +275,7 @@ class _SupportJacobian(Jacobian):
 
 
 def require_concave(least: float, shift: float) -> None:
-    """Refuse a shift below which single objects are not concave; ``least`` is the least kappa."""
+    """Refuse a shift under which single objects are not concave; ``least`` is the least kappa."""
     if least <= 0.0:
         raise ValueError(
             f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it the "

@@ -1,4 +1,4 @@
-"""The one place where a long run looks up: the clock, the callback, Ctrl-C."""
+"""The one place where a long run checks the clock, the callback and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dominantsets.solvers.result import Status
 
-CHUNK_SECONDS = 0.05  # how long compiled code may run before Python looks up
+CHUNK_SECONDS = 0.05  # how long compiled code may run before Python checks again
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Monitor:
             self._chunk = min(4.0 * self._chunk, max(1.0, steps * CHUNK_SECONDS / taken))
 
     def due(self) -> bool:
-        """Whether it is time to look up again."""
+        """Whether it is time to check again."""
         return time.perf_counter() - self._looked >= CHUNK_SECONDS
 
     def out_of_time(self) -> bool:

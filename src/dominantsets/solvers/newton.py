@@ -1,7 +1,7 @@
 """Newton's method in the dual: steps in a trust region, with the safe step behind them.
 
-An ascent proposes a w, is given x(w), and accepts it or not; it does not matter to it where the features are,
-and whether one ascent or many share the pass over them.
+An ascent proposes a w, is given x(w), and accepts it or not; it does not depend on where the features are,
+or on how many ascents share the pass over them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
-AHEAD = 32  # passes over small data between two looks at the clock
+AHEAD = 32  # passes over small data between two checks of the clock
 MEMORY = 6  # steps that the extrapolation remembers
 
 
@@ -55,10 +55,10 @@ class Space(Protocol[_Asked]):
     reach: float  # length of the longest row
 
     def image(self, members: Ints, weights: Floats) -> Floats:
-        """U'x."""
+        """The product U'x."""
 
     def jacobian(self, point: _Asked) -> Jacobian | None:
-        """How x(w) answers to w there; None where that matrix would be too large."""
+        """The Jacobian of U'x(w) there; None where that matrix would be too large."""
 
 
 class NewtonAscent(Generic[_P]):
@@ -106,7 +106,7 @@ class NewtonAscent(Generic[_P]):
         return Status.MAX_ITER if self.passes >= max_iter else None
 
     def propose(self) -> Floats:
-        """The w whose x(w) is wanted next: Newton's step, or the safe one where that was refused."""
+        """The w at which x(w) is wanted next: Newton's step, or the safe one where that was refused."""
         before = self.point
         if before is None or self.kind is Step.SAFE:
             return self._trial
@@ -152,7 +152,7 @@ class NewtonAscent(Generic[_P]):
         return None if jacobian is None else jacobian.definite()
 
     def trace(self) -> Trace:
-        """What every step did."""
+        """The trace of all steps."""
         return Trace.from_rows(self.rows, self.dual.shift)
 
     def outcome(self, status: Status, trace: bool) -> Outcome:
@@ -172,7 +172,7 @@ def ascend_many(
 ) -> list[Status]:
     """Many ascents, a pass for all of them at a time; why each of them ended.
 
-    ``visit`` gives x(w) for a w of each of the ascents it is told. Those that are done take no further part.
+    ``visit`` gives x(w) for a w of each of the ascents it is given. Finished ones take no further part.
     ``run_ahead`` may make several steps at once, where it can, within a budget of passes.
     """
     ends: dict[int, Status] = {}

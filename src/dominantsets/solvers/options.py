@@ -19,9 +19,9 @@ ALGORITHMS = ("auto", "fw", "pairwise", "away", "replicator", "working-set", "du
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What every solver is told; see :func:`dominantsets.solve` for what the options mean.
+    """The options of every solver; see :func:`dominantsets.solve` for what they mean.
 
-    ``cutoff`` is the weight up to which an object is no member; only those who take clusters out use it.
+    ``cutoff`` is the weight up to which an object is no member; only code that takes clusters out uses it.
     """
 
     algorithm: str = "auto"
@@ -41,7 +41,7 @@ class SolverOptions:
         return replace(self, tol=tol, max_iter=max_iter, cutoff=float(self.cutoff))
 
     def chosen_for(self, similarity: Similarity, shift: float, start: Any = None) -> SolverOptions:
-        """With the solver that "auto" means for a similarity; ``start`` where it is another one."""
+        """The options with the solver that "auto" means for a similarity; ``start`` overrides theirs."""
         start = self.start if start is None else start
         return replace(self, algorithm=similarity.solver(self.algorithm, shift, start))
 

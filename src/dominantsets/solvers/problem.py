@@ -25,7 +25,7 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, x: Floats) -> Point:
-        """From the weights of all objects, which need not sum to 1."""
+        """Make a point from the weights of all objects, which need not sum to 1."""
         support = np.flatnonzero(x)
         weights = x[support]
         return cls(support, weights / weights.sum())
@@ -144,11 +144,11 @@ class Problem:
         return self._degrees
 
     def largest_degree(self) -> float:
-        """The largest of them."""
+        """The largest degree of an object that is alive."""
         return float(self.degrees[self.vertex()])
 
     def total_degree(self) -> float:
-        """The sum of them, while all objects are alive."""
+        """The sum of all degrees, while all objects are alive."""
         return float(self.degrees.sum())
 
     @property
@@ -275,8 +275,8 @@ class Problem:
 class Ranking:
     """The object with the largest degree while degrees only fall, without a sweep over all of them.
 
-    Objects are sorted once. Those whose degree has fallen since move to a heap when they come up, and in
-    the heap they sink when they come up again; so a look costs as much as has changed at the top.
+    Objects are sorted once. Those with a degree that has fallen move to a heap when they come up, and in
+    the heap they sink when they come up again; so a query costs as much as has changed at the top.
     """
 
     def __init__(self, degrees: Floats) -> None:

@@ -1,4 +1,4 @@
-"""A bar for long work: one callback like any other, made inside a run and never a parameter's value."""
+"""A bar for long work: an ordinary callback, made inside a run and never a parameter's value."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Trace:
 
     @classmethod
     def from_rows(cls, rows: list[tuple[float, float, int, int]], shift: float) -> Trace:
-        """From f, gap, support size and step of each iteration."""
+        """Make a trace from f, gap, support size and step of each iteration."""
         table = np.array(rows, dtype=np.float64).reshape(-1, 4)
         return cls(
             value=table[:, 0] + shift,

@@ -7,7 +7,7 @@ linear in w: the support of the last accepted point gives
 .. math:: \tau(w') \ge \tau(w) + \bar u \cdot (w' - w)
 
 without a look at the objects. So one sweep is enough: products in low precision, block after block, compared
-with the bound less what rounding may do; who is above is a candidate, and candidates are little more than the
+with the bound less what rounding may do; objects above it are candidates, little more than the
 support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows
 in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that
 turns out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a
@@ -42,9 +42,9 @@ _T = TypeVar("_T")
 _broken = False  # whether Triton's kernels have failed
 RAISES = 50  # trials of a multiple of I that shortens a step
 ON_HOST = 2**15  # numbers of Newton's matrices up to which the host solves the systems
-BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are there at once
+BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are held at once
 CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more the starts are split up
-PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are there at once
+PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are held at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
 PACKED = 0.8  # members among candidates above which the others are summed too, with weight 0
 FUSED = True  # whether Triton kernels are used where they can be
@@ -152,7 +152,7 @@ class TensorDual:
     # a sweep over all objects ---------------------------------------------------------------------------
 
     def above(self, W: Tensor, level: Tensor, limit: int) -> tuple[Tensor, Tensor] | None:
-        """Objects whose value may exceed their start's level: (objects, starts), by start then number.
+        """Objects with values that may exceed their start's level: (objects, starts), by start then number.
 
         None where there are more than ``limit``.
         """
@@ -223,7 +223,7 @@ class TensorDual:
         return (level + top)[:, 0].double() - constant
 
     def _drawn(self, s: int) -> tuple[Tensor, Tensor, Tensor, float]:
-        """Rough rows of a sample of the living, their b and 1/kappa, and how many objects each stands for."""
+        """Rough rows of a sample of alive objects, their b and 1/kappa, and how many each stands for."""
         if self._sample is None:
             local = self.local
             wanted = min(SAMPLE, max(4096, SAMPLE_VALUES // s))
@@ -233,7 +233,7 @@ class TensorDual:
                 rng = np.random.RandomState(0)
                 draws = torch.from_numpy(rng.randint(local.rows.n, size=2 * wanted)).to(self.device)
                 objects = draws[self.alive[draws]][:wanted]
-                if len(objects) < wanted // 4:  # most are gone
+                if len(objects) < wanted // 4:  # most are removed
                     left = torch.nonzero(self.alive).view(-1)
                     objects = left[torch.from_numpy(rng.randint(len(left), size=wanted)).to(self.device)]
             objects = objects.sort().values
@@ -264,14 +264,14 @@ class TensorDual:
         self.clock.add("threshold")
         if not certain:
             bound = weighed.bound - weighed.bound.abs() * 1e-12
-            if bool((bound < guess).any()):  # somebody between the two may have been left out
+            if bool((bound < guess).any()):  # an object between the two may have been left out
                 return self.at(W, torch.minimum(bound, guess))
         image, mean, jacobian = self._moments(W, tiles, weighed)
         f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
         return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
     def _split(self, W: Tensor, level: Tensor | None) -> Trial:
-        """The same for two halves of the starts, one after the other."""
+        """x(w) for the two halves of the starts, one after the other."""
         half = len(W) // 2
         parts = [slice(None, half), slice(half, None)]
         one, other = (self.at(W[part], None if level is None else level[part]) for part in parts)
@@ -410,11 +410,11 @@ class TensorDual:
         return step
 
     def chosen(self, J: Tensor, which: Ints) -> Tensor:
-        """The matrices of some starts."""
+        """Newton's matrices of some starts."""
         return J[torch.from_numpy(which).to(J.device)]
 
     def put_back(self, J: Tensor, before: Tensor, which: Ints) -> None:
-        """Those of some starts as they were before."""
+        """Restore Newton's matrices of some starts to what they were before."""
         places = torch.from_numpy(which).to(J.device)
         J[places] = before[places]
 

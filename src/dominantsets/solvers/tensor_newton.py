@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class AscentResult(NamedTuple):
     """Where ascents ended, start after start; objects and weights are on the device."""
 
-    starts: Ints  # whose they are
+    starts: Ints  # the start of each ascent
     W: Floats
     objects: Any  # the support of the first, then that of the second, ...
     counts: Ints
@@ -49,7 +49,7 @@ class _Points(NamedTuple):
     stretch: Floats
     stale: Ints
     passes: Ints
-    refused: Flags  # whether Newton's step was: the safe one is next
+    refused: Flags  # whether Newton's step was refused: the safe one is next
 
     def only(self, which: Flags) -> _Points:
         return _Points._make(part[which] for part in self)
@@ -58,7 +58,7 @@ class _Points(NamedTuple):
 def ascend_together(
     dual: TensorDual, W: Floats, options: SolverOptions, monitor: Monitor
 ) -> list[AscentResult]:
-    """Climb from every row of W until each is done; Ctrl-C and the clock are seen between passes."""
+    """Climb from every row of W until each is done; Ctrl-C and the clock are checked between passes."""
     shift, done, s = dual.shift, [], len(W)
     trial = dual.at_host(W, None)
     tau, f, image, mean = dual.told(trial)
@@ -67,7 +67,7 @@ def ascend_together(
         np.arange(s), W, tau, f, image, mean, length, 2.0 * length, np.ones(s), np.zeros(s, dtype=np.int64),
         np.ones(s, dtype=np.int64), np.zeros(s, dtype=bool),
     )  # fmt: skip
-    jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # whose accepted point is in `trial`
+    jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # where the accepted point is in `trial`
     halt: Status | None = None
     while True:
         try:

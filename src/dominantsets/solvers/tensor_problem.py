@@ -1,4 +1,4 @@
-"""Problems whose features are on a device: what is alive, payoffs in float64, many starts at once."""
+"""Problems with features on a device: what is alive, payoffs in float64, many starts at once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from dominantsets.solvers.result import HALTING, DominantSet
 from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual, exact_products
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
 
-PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are there at once
+PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are held at once
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
 
 class TensorProblem(HostProblem):
-    """As :class:`Problem` for low-rank features on a device, where masks and degrees are too."""
+    """A :class:`Problem` of low-rank features on a device, with masks and degrees there too."""
 
     def __init__(self, similarity: Any, shift: float, degrees: Floats | None = None) -> None:
         self.rows, self.device = similarity.rows, similarity.rows.device
@@ -106,7 +106,7 @@ class TensorProblem(HostProblem):
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
     ) -> tuple[list[DominantSet], bool]:
-        """From many objects, in passes that all of them share."""
+        """Solve from many objects, in passes that all of them share."""
         half = options.start == "barycenter"
         try:
             points = [self.point_at(int(i), half) for i in objects]
@@ -180,7 +180,7 @@ class TensorProblem(HostProblem):
         return [cluster for part in parts for cluster in part]
 
     def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
-        """By a rough sweep, and exactly for those that it finds; all exactly where they are too many."""
+        """Removed objects above a level: a rough sweep, then exactly what it finds (or all, if too many)."""
         local = self.local
         mixed, bias_sum = local.mixture(objects, weights)
         w, offset = mixed[None, :], local.formula.offset

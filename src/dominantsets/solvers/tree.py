@@ -22,7 +22,7 @@ from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
-PIECE = 5_000_000  # leaves visited between two looks at Ctrl-C
+PIECE = 5_000_000  # leaves visited between two checks for Ctrl-C
 
 
 class _Pass:
@@ -57,7 +57,7 @@ class _Pass:
 
 
 def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
-    """The dominant set of highest value among the objects that are alive; the callback is told once."""
+    """The dominant set of highest value among the objects that are alive; the callback is called once."""
     similarity = problem.similarity.require_path()
     run = _Pass(similarity, problem.shift, problem.alive)
     best = run.maxima()[:1]
@@ -173,7 +173,7 @@ class PathSpectrum:
 def path_spectrum(S: Path) -> PathSpectrum:
     r"""The whole resolution path of a path-based similarity: when each cluster exists.
 
-    A node of the single-linkage tree whose parent is higher is a dominant set for exactly one interval of
+    A node of the single-linkage tree with a higher parent is a dominant set for exactly one interval of
     shifts: from where its two sides have joined to where its own side joins the parent's other side. Each
     end is the root of a monotone function, found by Newton's method in a bracket. The cost is a few times
     the sum of all nodes' sizes: n log n for a balanced tree, n² for a chain.
@@ -208,7 +208,7 @@ def path_spectrum(S: Path) -> PathSpectrum:
     work = np.cumsum(tree.size[n:][sequence])
     u, du = np.empty(n + m), np.empty(n + m)
     first = 0
-    while first < m:  # in pieces, between which Ctrl-C is seen
+    while first < m:  # in parts, with a check for Ctrl-C between them
         done = work[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(work, done + PIECE)))
         compiled_tree.lifetimes(

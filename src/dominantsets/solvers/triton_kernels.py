@@ -1,4 +1,4 @@
-"""Parts of a pass on a device that look at most memory, or would take many kernels: one Triton kernel each.
+"""The parts of a device pass that read the most memory or take many kernels, as one Triton kernel each.
 
 The plain forms in tensor_dual.py say what they compute, and stay: they serve CPUs, streamed features, and
 machines without Triton. A plain sweep writes the n × s values, reads them for a comparison, and reads that
@@ -56,7 +56,7 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
 
 
 def weigh(tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any) -> tuple[Any, ...]:
-    """As ``TensorDual._narrowed``, of what ``products`` gives; ``numbers`` are root, offset and shift."""
+    """``TensorDual._narrowed`` of what ``products`` gives, fused; ``numbers`` are root, offset and shift."""
     layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
     sent = tiles.owner.new_tensor(layout)
     table = products.new_empty((5, tiles.s))
@@ -162,7 +162,7 @@ def narrow(
     products, squares, layout, numbers, table, weights, inside, s, width,
     HAS_BIAS: tl.constexpr, UNIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Of one start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
+    """For a start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
     start = tl.program_id(0)
     first = tl.load(layout + start)
     count = tl.load(layout + s + start).to(tl.int32)

@@ -33,12 +33,12 @@ DIRECT_LIMIT = 1_500  # members up to which a settled support is finished by one
 DIRECT_ALWAYS = 150  # and up to which that is cheap enough to be tried in every round
 INNER = 0.02  # inner tolerance, of the global gap
 BEGIN = 64  # objects of a dense start that the first block holds
-EXCHANGES = 20_000  # steps within a block of coordinates before Python looks up
+EXCHANGES = 20_000  # steps within a block of coordinates before Python checks again
 REFRESH = 20  # rounds after which payoffs that are kept by their changes are recomputed
 
 
 class Block(Similarity):
-    """A dense piece of a similarity, taken as checked."""
+    """A dense block of a similarity, taken as checked."""
 
     def __init__(self, array: Floats) -> None:
         array.flags.writeable = False
@@ -231,7 +231,7 @@ def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
             continue
         if run.n_iter >= max_iter:
             return Status.MAX_ITER
-        # over blocks of coordinates the gap is not monotone: every block has its turn first
+        # over blocks of coordinates the gap is not monotone: every block is visited first
         if stale >= 3 + 4 * (run.x.support.size // max(1, BLOCK_LIMIT)):
             return Status.STALLED
         size = run.x.support.size

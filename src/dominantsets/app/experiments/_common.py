@@ -1,4 +1,4 @@
-"""What the studies share: the six methods, scores, and a store of rows that survives a stop."""
+"""What the studies share: the six methods, scores, and a store of rows from which a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class StudyError(RuntimeError):
 
 @dataclass(frozen=True)
 class Study:
-    """One study: its pieces of work, what each gives, and what is said about all of them."""
+    """One study: its parts, the rows that each gives, and the report on all of them."""
 
     name: str
     title: str
-    cells: Callable[[bool, bool], list[Row]]  # (quick, literal) -> pieces of work
-    work: Callable[[Row], list[Row]]  # a piece -> rows
+    cells: Callable[[bool, bool], list[Row]]  # (quick, literal) -> parts of the work
+    work: Callable[[Row], list[Row]]  # a part -> rows
     tell: Callable[[list[Row], Report, Path], None]  # rows -> text, tables, figures
 
 
 def run_study(
     study: Study, out: Path, *, quick: bool = False, literal: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Work through a study, and yield (pieces done, pieces in all); rows are kept after every piece."""
+    """Work through a study, and yield (parts done, parts in all); rows are kept after every part."""
     cells = study.cells(quick, literal)
     store = Store(out / f"{study.name}.csv")
     for done, cell in enumerate(cells):
@@ -65,7 +65,7 @@ def run_study(
 
 
 class Store:
-    """Rows in a CSV file, whole after every piece of work; ``cell`` tells which piece a row belongs to."""
+    """Rows in a CSV file, complete after every part; ``cell`` tells which part a row belongs to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -174,7 +174,7 @@ def close(picture: Any) -> None:
 
 
 def save(page: Report, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
-    """Into the folder, and into the page."""
+    """Save a figure in the folder, and show it on the page."""
     with replacing(out / f"{name}.png") as draft:
         picture.savefig(draft, dpi=dpi)
     page.figure(picture, caption, dpi=dpi)

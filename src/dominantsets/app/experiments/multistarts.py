@@ -1,4 +1,4 @@
-"""The multi-start study: four Gaussians and noise, four starts a pass."""
+"""The multi-start study: four Gaussians and noise, four starts per pass."""
 
 from __future__ import annotations
 

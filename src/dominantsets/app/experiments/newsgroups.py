@@ -43,7 +43,7 @@ CATEGORIES = {
     3: "misc.forsale comp.sys.mac.hardware talk.politics.mideast sci.electronics rec.motorcycles",
     4: "comp.graphics rec.sport.hockey sci.space rec.sport.baseball comp.sys.ibm.pc.hardware",
 }
-RESIDUE = "AFW-B, residue"  # a drop step leaves what rounding leaves, and the support keeps dead members
+RESIDUE = "AFW-B, residue"  # a drop step leaves rounding errors, which stay in the support
 FREE = "RD, matrix-free"
 OURS = "default"
 
@@ -111,7 +111,7 @@ def work(cell: Row) -> list[Row]:
 
 
 class _Members:
-    """As much of a cluster as post-assignment asks for."""
+    """The part of a cluster that post-assignment needs."""
 
     def __init__(self, members: Any) -> None:
         self.members = members

@@ -37,7 +37,7 @@ def reproduce_studies(
     literal : bool, default=False
         Newsgroups with the shift that the paper's text states.
     tell : callable, optional
-        Called with a study's name, pieces done and pieces in all.
+        Called with a study's name, parts done and parts in all.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One door for all formats."""
+"""One entry point for all formats."""
 
 from __future__ import annotations
 
