@@ -141,7 +141,7 @@ def test_pipes(iris):
         (["a.csv", "--shift", "much"], "--shift much is neither a number nor auto"),
         (["a.csv", "--similarity", "--distance"], "exclude each other"),
         (["a.csv", "--similarity"], "as many columns as rows"),
-        (["a.csv", "-k", "9"], "n_clusters=9 is more than the 4 objects"),
+        (["a.csv", "-k", "9"], "n_clusters=9 is more than the number of objects, which is 4"),
         (["nan.csv"], "NaN"),
         (["a.csv", "-o", "none/labels.csv"], "cannot be written"),
         (["a.csv", "--affinity", "linear"], "similarities must not be negative"),

@@ -201,6 +201,16 @@ class Job(NamedTuple):
     extra: tuple[Any, ...]
 
 
+class Round(NamedTuple):
+    """What blocks are asked: an operation, what all of them get, the mask, and what each gets besides."""
+
+    operation: Any
+    common: tuple[Any, ...]
+    mask: Mask | None
+    indices: Sequence[int]
+    extras: list[tuple[Any, ...]]
+
+
 def answer(block: Block, operation: Callable[..., _T], common: tuple[Any, ...], job: Job) -> _T | None:
     """The reply of one block; None where its mask is an old one and no new one was sent.
 
@@ -258,7 +268,6 @@ class Rows(ABC):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @abstractmethod
     def ask(
         self,
         operation: Any,
@@ -272,6 +281,14 @@ class Rows(ABC):
         The operation is the name of one that every store has, or a function of a module, which blocks on the
         host can run; a reply of None is not allowed.
         """
+        indices = range(len(self)) if which is None else [int(index) for index in which]
+        self.n_rounds += 1
+        extras = [() if each is None else each[index] for index in indices]
+        return self._replies(Round(operation, common, mask, indices, extras)) if extras else []
+
+    @abstractmethod
+    def _replies(self, asked: Round) -> list[Any]:
+        """All replies of a round."""
 
     def total(self, operation: Any, *common: Any, **options: Any) -> Any:
         """The sum of the replies of one round."""
@@ -399,14 +416,7 @@ class Detached(Rows):
         super().__init__([rows.n], rows.d)
         self.home = rows.home
 
-    def ask(
-        self,
-        operation: Any,
-        *common: Any,
-        mask: Mask | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-        which: Sequence[int] | None = None,
-    ) -> list[Any]:
+    def _replies(self, asked: Round) -> list[Any]:
         raise RuntimeError(
             f"a saved model keeps what new objects need, not its {self.n:,} training rows; fit it again for "
             "anything else."

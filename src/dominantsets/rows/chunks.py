@@ -8,8 +8,7 @@ memory, else read again in every round.
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from dominantsets._checks import memory_available, missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows import operations
-from dominantsets.rows.base import Block, Job, Mask, Rows, answer, side_by_side
+from dominantsets.rows.base import Block, Job, Round, Rows, answer, side_by_side
 
 KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
@@ -52,32 +51,6 @@ class ChunkRows(Rows):
 
     def __reduce__(self) -> Any:
         return stored_in, (self._chunks, self.sizes.tolist(), self.d)
-
-    def ask(
-        self,
-        operation: Any,
-        *common: Any,
-        mask: Mask | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-        which: Sequence[int] | None = None,
-    ) -> list[Any]:
-        indices = list(range(len(self))) if which is None else [int(index) for index in which]
-        if not indices:
-            return []
-        self.n_rounds += 1
-        extras = [() if each is None else each[index] for index in indices]
-        return self._round(operations.named(operation), common, mask, indices, extras)
-
-    @abstractmethod
-    def _round(
-        self,
-        operation: Callable[..., Any],
-        common: tuple[Any, ...],
-        mask: Mask | None,
-        indices: list[int],
-        extras: list[tuple[Any, ...]],
-    ) -> list[Any]:
-        """All replies of a round."""
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         if operation != "kernel_take":
@@ -132,23 +105,18 @@ class InProcess(ChunkRows):
             for chunk, begin, size in zip(self._chunks, self.begins, self.sizes, strict=True)
         ]
 
-    def _round(
-        self,
-        operation: Callable[..., Any],
-        common: tuple[Any, ...],
-        mask: Mask | None,
-        indices: list[int],
-        extras: list[tuple[Any, ...]],
-    ) -> list[Any]:
-        def work(asked: tuple[int, tuple[Any, ...]]) -> Any:
-            index, extra = asked
+    def _replies(self, asked: Round) -> list[Any]:
+        operation, mask = operations.named(asked.operation), asked.mask
+
+        def work(job: tuple[int, tuple[Any, ...]]) -> Any:
+            index, extra = job
             block, token, bits = self._blocks[index], None, None
             if mask is not None:
                 token = mask.token(index)
                 bits = None if block.token == token else mask.bits(block.begin, block.size)
-            return answer(block, operation, common, Job(index, token, bits, extra))
+            return answer(block, operation, asked.common, Job(index, token, bits, extra))
 
-        return side_by_side(work, list(zip(indices, extras, strict=True)), N_THREADS)
+        return side_by_side(work, list(zip(asked.indices, asked.extras, strict=True)), N_THREADS)
 
 
 class _Read:

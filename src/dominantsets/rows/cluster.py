@@ -16,7 +16,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dominantsets.rows.base import Block, Job, Mask, answer, side_by_side
+from dominantsets.rows import operations
+from dominantsets.rows.base import Block, Job, Mask, Round, answer, side_by_side
 from dominantsets.rows.chunks import ChunkRows, laid_out
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
@@ -128,15 +129,9 @@ class OnCluster(ChunkRows):
 
         return float(dask.config.get("dominantsets.round-timeout", ROUND_TIMEOUT))
 
-    def _round(
-        self,
-        operation: Callable[..., Any],
-        common: tuple[Any, ...],
-        mask: Mask | None,
-        indices: list[int],
-        extras: list[tuple[Any, ...]],
-    ) -> list[Any]:
-        extra = dict(zip(indices, extras, strict=True))
+    def _replies(self, asked: Round) -> list[Any]:
+        operation, indices = operations.named(asked.operation), asked.indices
+        extra = dict(zip(indices, asked.extras, strict=True))
         results: dict[int, Any] = {}
         for _ in range(ATTEMPTS):
             left = [index for index in indices if index not in results]
@@ -146,9 +141,11 @@ class OnCluster(ChunkRows):
             by_worker: dict[str, list[Job]] = {}
             for index in left:
                 if index in self._homes:
-                    by_worker.setdefault(self._homes[index], []).append(self._job(index, mask, extra[index]))
+                    by_worker.setdefault(self._homes[index], []).append(
+                        self._job(index, asked.mask, extra[index])
+                    )
             tasks = {
-                worker: (self._run, pickle.dumps((operation, common, jobs), protocol=5))
+                worker: (self._run, pickle.dumps((operation, asked.common, jobs), protocol=5))
                 for worker, jobs in by_worker.items()
             }
             for worker, answers in self._submit(_work, tasks).items():

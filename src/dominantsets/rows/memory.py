@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows import operations
 from dominantsets.rows.array import mean_row
-from dominantsets.rows.base import Block, Mask, Recipe, Rows
+from dominantsets.rows.base import Block, Recipe, Round, Rows
 
 
 class _Stored:
@@ -40,18 +39,10 @@ class InMemory(Rows):
         """The stored rows."""
         return self.block.data
 
-    def ask(
-        self,
-        operation: Any,
-        *common: Any,
-        mask: Mask | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-        which: Sequence[int] | None = None,
-    ) -> list[Any]:
-        self.n_rounds += 1
-        if mask is not None:
-            self.block.alive = mask.alive
-        return [operations.named(operation)(self.block, *common, *(each[0] if each is not None else ()))]
+    def _replies(self, asked: Round) -> list[Any]:
+        if asked.mask is not None:
+            self.block.alive = asked.mask.alive
+        return [operations.named(asked.operation)(self.block, *asked.common, *asked.extras[0])]
 
     def split(self, objects: Ints, *others: NDArray[Any]) -> list[tuple[Any, ...]]:
         return [(objects, *others)]  # in whatever order they are

@@ -162,11 +162,6 @@ def diagonal(block: Block, recipe: Recipe) -> Floats:
     return here.diagonal * np.ones(here.rows.n)
 
 
-def project(block: Block, recipe: Recipe, along: Floats) -> Floats:
-    """Products of all rows with one vector."""
-    return local(block, recipe).rows.dot(along)
-
-
 # of some rows ------------------------------------------------------------------------------------------
 
 

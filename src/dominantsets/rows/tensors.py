@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows import tensor_operations
-from dominantsets.rows.base import Mask, Recipe, Rows
+from dominantsets.rows.base import Recipe, Round, Rows
 
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -226,19 +226,10 @@ class TensorRows(Rows):
             self._memo[name] = make()
         return self._memo[name]
 
-    def ask(
-        self,
-        operation: Any,
-        *common: Any,
-        mask: Mask | None = None,
-        each: Sequence[tuple[Any, ...]] | None = None,
-        which: Sequence[int] | None = None,
-    ) -> list[Any]:
-        self.n_rounds += 1
-        with explain_oom(f"the operation {operation!r}"):
-            return [
-                getattr(tensor_operations, operation)(self, *common, *(each[0] if each is not None else ()))
-            ]
+    def _replies(self, asked: Round) -> list[Any]:
+        with explain_oom(f"the operation {asked.operation!r}"):
+            operation = getattr(tensor_operations, asked.operation)
+            return [operation(self, *asked.common, *asked.extras[0])]
 
     def height(self, columns: int) -> int:
         """Rows of a block with so many float64 numbers each."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows.base import Recipe, Rows
 
 PROFILES = 64  # objects to which similarities describe an object that has no features
 HASHED = 256  # objects with hashed similarities, where only a function can reach the data
@@ -315,3 +316,43 @@ class Similarity(ABC):
     def as_given(self, per_object: NDArray[Any]) -> Any:
         """An array with an entry for each object, as the caller's own data are kept."""
         return per_object
+
+
+class OfRows(Similarity):
+    """A similarity of feature rows, wherever they are: what low-rank formulas and kernels share."""
+
+    rows: Rows
+    recipe: Recipe
+    taken_by = "take"  # the operation that gives rows as the formula sees them
+
+    @property
+    def formula(self) -> Any:
+        """What makes similarities of rows."""
+        return self.recipe.formula
+
+    @property
+    def in_memory(self) -> bool:
+        return self.rows.home == "memory"
+
+    @property
+    def device(self) -> Any:
+        return self.rows.device
+
+    @property
+    def describable(self) -> int:
+        return self.rows.describable
+
+    def rows_of(self, objects: Ints) -> Floats:
+        """The rows of chosen objects, as the formula sees them."""
+        return self.rows.fetch(objects, self.taken_by, self.recipe)
+
+    def describe(self, objects: Ints) -> Any:
+        if not self.rows.describes(objects.size):
+            return super().describe(objects)
+        return self.rows.described(self.recipe, objects, self.taken_by)
+
+    def fingerprint(self) -> str:
+        return f"{self.formula} {self.rows.fingerprint()}"
+
+    def as_given(self, per_object: NDArray[Any]) -> Any:
+        return self.rows.as_given(per_object)

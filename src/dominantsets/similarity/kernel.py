@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import check_int, check_real
@@ -19,7 +18,7 @@ from dominantsets.rows.array import ArrayRows
 from dominantsets.rows.base import Recipe, Rows
 from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import Few, kernel_lengths, kernel_rows
-from dominantsets.similarity.base import Similarity, hashed, off_diagonal
+from dominantsets.similarity.base import OfRows, Similarity, hashed, off_diagonal
 from dominantsets.similarity.formulas import (
     Distance,
     Gaussian,
@@ -35,12 +34,14 @@ MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 
 
-class Kernel(Similarity):
+class Kernel(OfRows):
     """A similarity computed from two sets of feature rows by a formula.
 
     Degrees are exact up to 20,000 objects. Above that they are estimated from 2,000 objects drawn
     without replacement, and ``degrees_error`` holds the largest standard error of the estimates.
     """
+
+    taken_by = "kernel_take"
 
     def __init__(self, rows: Rows, formula: Any) -> None:
         rows.check()
@@ -51,18 +52,9 @@ class Kernel(Similarity):
         self.recipe = Recipe(uuid.uuid4().hex, formula, center)
 
     @property
-    def formula(self) -> Any:
-        """The formula that makes similarities of rows."""
-        return self.recipe.formula
-
-    @property
     def gamma(self) -> float:
         """One over the scale of distances."""
         return float(self.formula.gamma)
-
-    @property
-    def in_memory(self) -> bool:
-        return self.rows.home == "memory"
 
     def for_solving(self) -> Similarity:
         """Few rows in chunks are brought to this process: all pairs of them are visited anyway."""
@@ -105,10 +97,6 @@ class Kernel(Similarity):
             out[part] = self.formula.of_products(products, p[rows[part]], q)
         return out
 
-    def rows_of(self, objects: Ints) -> Floats:
-        """The rows of chosen objects, as the formula sees them."""
-        return self.rows.fetch(objects, "kernel_take", self.recipe)
-
     def arrivals(self, new: Any) -> ArrayRows:
         """New objects as rows of the same space."""
         return ArrayRows(self.rows.brought(new), center=self.recipe.center)
@@ -148,25 +136,6 @@ class Kernel(Similarity):
         )
         order = np.argsort(along, kind="stable")
         return np.sort(order[np.linspace(0, self.n - 1, count).astype(np.int64)])
-
-    @property
-    def device(self) -> Any:
-        return self.rows.device
-
-    @property
-    def describable(self) -> int:
-        return self.rows.describable
-
-    def describe(self, objects: Ints) -> Any:
-        if not self.rows.describes(objects.size):
-            return super().describe(objects)
-        return self.rows.described(self.recipe, objects, "kernel_take")
-
-    def fingerprint(self) -> str:
-        return f"{self.formula} {self.rows.fingerprint()}"
-
-    def as_given(self, per_object: NDArray[Any]) -> Any:
-        return self.rows.as_given(per_object)
 
 
 class _Scaled(Kernel):

@@ -7,18 +7,17 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Clusters, Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import FormulaRows, Placed, formula_rows, local
-from dominantsets.similarity.base import Similarity, Support, off_diagonal
+from dominantsets.similarity.base import OfRows, Similarity, Support, off_diagonal
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
 
-class LowRank(Similarity):
+class LowRank(OfRows):
     r"""Similarities :math:`a_{ij} = c\,v_i \cdot v_j + b_i + b_j + m` off the diagonal.
 
     Cosine, linear and squared Euclidean similarity are of this form, so that a product A x costs
@@ -47,7 +46,7 @@ class LowRank(Similarity):
         self.sums: Sums = rows.total("measure", recipe, True)
         pairs = Pairs(self.n, self.sums.longest, rows.least, lambda limit: rows.extreme(recipe, limit))
         self._last: tuple[Ints, Floats, Mixture] | None = None
-        self.formula = formula = formula.with_offset(offset, pairs)
+        formula = formula.with_offset(offset, pairs)
         self.recipe = recipe._replace(formula=formula)
         self.offset = formula.offset
         self.longest = float(np.sqrt(self.sums.longest))
@@ -104,7 +103,7 @@ class LowRank(Similarity):
         return self.rows.every("degrees", self.recipe, self.sums)
 
     def largest(self) -> float:
-        return self.formula.largest(self.longest)
+        return float(self.formula.largest(self.longest))
 
     def self_similarities(self, objects: Ints) -> Floats:
         if self.formula.has_bias:
@@ -112,10 +111,6 @@ class LowRank(Similarity):
         if len(objects) == self.n:
             return self.rows.every("diagonal", self.recipe)[objects]
         return np.asarray(self.formula.own(np.square(self.rows_of(objects)).sum(axis=1)))
-
-    def rows_of(self, objects: Ints) -> Floats:
-        """The rows v of chosen objects."""
-        return self.rows.fetch(objects, "take", self.recipe)
 
     def arrivals(self, new: Any) -> FormulaRows:
         """New objects as rows of the same space."""
@@ -149,29 +144,12 @@ class LowRank(Similarity):
 
     # what clusters and labels ask -----------------------------------------------------------------------
 
-    @property
-    def in_memory(self) -> bool:
-        return self.rows.home == "memory"
-
     def sample(self, objects: Ints) -> Similarity:
         offset = None if self.formula.has_bias else self.offset
         return LowRank(InMemory(self.rows_of(objects)), self.formula, offset)
 
     def sample_limit(self, of_rows: int, of_matrix: int) -> int:
         return of_rows
-
-    @property
-    def device(self) -> Any:
-        return self.rows.device
-
-    @property
-    def describable(self) -> int:
-        return self.rows.describable
-
-    def describe(self, objects: Ints) -> Any:
-        if not self.rows.describes(objects.size):
-            return super().describe(objects)
-        return self.rows.described(self.recipe, objects)
 
     def _wide(self, limit: int) -> bool:
         return self.rows.dense and self.n_features <= limit
@@ -211,12 +189,6 @@ class LowRank(Similarity):
         self, cores: list[Support], summaries: list[Any], inside: Floats, squares: Floats
     ) -> Floats:
         return self.rows.every("squared_radii", self.recipe, Cores(summaries, inside, squares))
-
-    def fingerprint(self) -> str:
-        return f"{self.formula} {self.rows.fingerprint()}"
-
-    def as_given(self, per_object: NDArray[Any]) -> Any:
-        return self.rows.as_given(per_object)
 
     def detached(self) -> Similarity:
         light = copy(self)

@@ -207,7 +207,7 @@ class ChunkDual:
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """The product U'x."""
-        return self.root * self.similarity.mix(members, weights).rows
+        return np.asarray(self.root * self.similarity.mix(members, weights).rows)
 
     def jacobian(self, point: ChunkPoint) -> Jacobian | None:
         """The Jacobian of U'x(w) there; None where that matrix would be too large to send."""
