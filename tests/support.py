@@ -263,6 +263,7 @@ def assert_certified(
         assert cluster.margin == np.inf
     if cluster.strict:
         assert cluster.margin > 0
+    if cluster.strict and len(cluster) <= 100:
         B = A[np.ix_(cluster.members, cluster.members)] - shift * np.eye(len(cluster))
         assert negative_on_face(B, 1e-12 * len(cluster) * unit)
     if stationary is not None:

@@ -5,7 +5,7 @@ Labels must be those of the float64 array. The numbers are float32's, so that ev
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pickle
 import sys
 from collections.abc import Iterator

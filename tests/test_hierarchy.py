@@ -169,6 +169,7 @@ def test_a_time_limit_leaves_a_whole_tree():
     assert len(tree.linkage_) == 299
 
 
+@pytest.mark.slow
 def test_scikit_learns_checks():
     check_estimator(DominantSetHierarchy())
 

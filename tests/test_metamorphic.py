@@ -60,8 +60,7 @@ def fit(X, affinity, n_clusters):
     return DominantSets(n_clusters, affinity=affinity).fit(X)
 
 
-@pytest.mark.parametrize("n_clusters", [4, None])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("n_clusters", "seed"), [(4, 0), (None, 1)])
 @pytest.mark.parametrize(("affinity", "change"), [(a, change) for a in CHANGES for change in CHANGES[a]])
 def test_labels_do_not_depend_on_how_the_features_are_written_down(affinity, change, seed, n_clusters):
     X = data(seed)
@@ -72,8 +71,7 @@ def test_labels_do_not_depend_on_how_the_features_are_written_down(affinity, cha
     np.testing.assert_allclose(other.memberships_, plain.memberships_, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_clusters", [4, None])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("n_clusters", "seed"), [(4, 0), (None, 1)])
 @pytest.mark.parametrize("affinity", CHANGES)
 def test_labels_do_not_depend_on_the_order_of_the_objects(affinity, seed, n_clusters):
     X = data(seed)

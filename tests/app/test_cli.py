@@ -39,6 +39,7 @@ def iris(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
     monkeypatch.setattr("dominantsets.app.demo.MILLION", 20_000)
     monkeypatch.setattr("dominantsets.app.demo.million.__defaults__", (20_000,))

@@ -61,7 +61,9 @@ def refuse(cell):
 
 
 @pytest.mark.parametrize(
-    "left_out", [("multistart",), pytest.param((), marks=pytest.mark.slow)], ids=["but multistart", "all"]
+    "left_out",
+    [("synthetic", "image", "multistart"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["few", "all"],
 )
 @pytest.mark.usefixtures("_stranger")
 def test_all_of_it_quickly_and_again(tmp_path, monkeypatch, left_out):

@@ -30,9 +30,10 @@ def chunked(X, chunks=UNEVEN):
     return da.from_array(X, chunks=(chunks, X.shape[1]))
 
 
-@pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}])
+@pytest.mark.parametrize(
+    ("dtype", "options"), [(np.float64, {"n_starts": 5, "random_state": 0}), (np.float32, {})]
+)
 @pytest.mark.parametrize("affinity", [*LOW_RANK, "rbf", "laplacian"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_labels_are_those_of_the_same_array_in_memory(affinity, dtype, options):
     X = ROWS.astype(dtype)
     options = {"affinity": affinity, "algorithm": WORKING.get(affinity, "auto"), **options}
