@@ -134,7 +134,7 @@ def test_round_classes_are_found_as_well_as_k_means_finds_them(load, affinity):
     X, y = load(return_X_y=True)
     X = scale(X) if load is load_wine else X
     means = KMeans(3, n_init=10, random_state=0).fit_predict(normalize(X) if affinity == "cosine" else X)
-    labels = DominantSets(3, affinity=affinity, keep_noise=None).fit_predict(X)
+    labels = DominantSets(3, affinity=affinity, noise=None).fit_predict(X)
     assert adjusted_rand_score(y, labels) > adjusted_rand_score(y, means) - 0.0005
 
 

@@ -39,15 +39,15 @@ def test_new_objects_that_are_far_are_noise():
         model = DominantSets(4, affinity=affinity).fit(X)
         assert (model.predict(X) == model.labels_).mean() > 0.99
         assert model.predict(np.array([[300.0, 300.0]]))[0] == -1
-    everywhere = DominantSets(4, keep_noise=None).fit(X)
+    everywhere = DominantSets(4, noise=None).fit(X)
     assert everywhere.predict(np.array([[300.0, 300.0]]))[0] >= 0
     assert adjusted_rand_score(y, model.labels_) > 0.95
 
 
-@pytest.mark.parametrize("keep_noise", ["auto", "payoff", 0.3, 0.5, None])
+@pytest.mark.parametrize("noise", ["auto", "payoff", 0.3, 0.5, None])
 def test_training_objects_are_predicted_as_they_were_labelled(keep_noise):
     X, _ = make_blobs(400, centers=CORNERS, cluster_std=2.0, random_state=0)
-    model = DominantSets(4, keep_noise=keep_noise).fit(X)
+    model = DominantSets(4, noise=keep_noise).fit(X)
     assert (model.predict(X) == model.labels_).mean() > 0.98
     assert (keep_noise in ("auto", None)) == (model.assignment_rate_ > 0.95)
 

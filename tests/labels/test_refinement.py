@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
-from dominantsets.labels.refinement import _Sums, _Table, refine, self_similarities
+from dominantsets.labels.refinement import _Sums, _Table, refine
 from support import random_similarity
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
@@ -39,7 +39,7 @@ def test_the_objective_never_falls_and_nothing_is_left_to_gain(kind, n, k, seed)
     labels = rng.integers(-1, k, size=n)
     labels[:k] = np.arange(k)
     found = refine(S, labels, k)
-    s = S.toarray() + np.diag(self_similarities(S))
+    s = S.toarray() + np.diag(S.diagonal())
     assert set(found.labels.tolist()) - {-1} == set(range(k))  # no cluster is empty
     alone = np.flatnonzero(found.labels < 0)  # only what has nothing in common with any of them
     assert not s[np.ix_(alone, np.flatnonzero(found.labels >= 0))].any()
@@ -63,7 +63,7 @@ def test_spherical_k_means_in_feature_space():
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "nearest_neighbors", "path"])
 def test_the_estimator_refines(affinity):
     rows = X - X.mean(axis=0) if affinity == "cosine" else X
-    model = DominantSets(4, affinity=affinity, keep_noise=None).fit(rows)
+    model = DominantSets(4, affinity=affinity, noise=None).fit(rows)
     assert model.assignment_rate_ == 1.0
     if affinity not in ("path", "nearest_neighbors"):
         assert adjusted_rand_score(Y, model.labels_) > 0.9
@@ -86,11 +86,11 @@ def test_more_of_the_digits_than_the_cores_hold():
 def test_noise_can_be_kept_out():
     rng = np.random.default_rng(0)
     rows = np.concatenate([X, rng.uniform(-30, 30, size=(100, 3))])
-    every = DominantSets(4, keep_noise=None).fit(rows)
+    every = DominantSets(4, noise=None).fit(rows)
     auto = DominantSets(4).fit(rows)
-    some = DominantSets(4, assign="refine", keep_noise=0.0).fit(rows)
-    strict = DominantSets(4, assign="refine", keep_noise=0.5).fit(rows)
-    payoff = DominantSets(4, assign="refine", keep_noise="payoff").fit(rows)
+    some = DominantSets(4, assign="refine", noise=0.0).fit(rows)
+    strict = DominantSets(4, assign="refine", noise=0.5).fit(rows)
+    payoff = DominantSets(4, assign="refine", noise="payoff").fit(rows)
     shares = [m.assignment_rate_ for m in (every, some, strict)]
     assert shares[0] == 1.0 > shares[1] > shares[2]
     noise = np.arange(400) >= 300
@@ -99,9 +99,9 @@ def test_noise_can_be_kept_out():
     assert (auto.labels_[~noise] >= 0).mean() > 0.95
     assert ((payoff.labels_ >= 0) == (payoff.cores_ >= 0)).all()
     for wrong in (
-        {"assign": None, "keep_noise": 0.1},
-        {"assign": "refine", "keep_noise": 2.0},
-        {"assign": "refine", "keep_noise": "x"},
+        {"assign": None, "noise": 0.1},
+        {"assign": "refine", "noise": 2.0},
+        {"assign": "refine", "noise": "x"},
     ):
         with pytest.raises(ValueError, match="noise"):
             DominantSets(4, **wrong).fit(X)

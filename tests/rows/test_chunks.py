@@ -152,7 +152,7 @@ def test_starts(monkeypatch):
 @pytest.mark.parametrize("assign", ["average", "refine"])
 @pytest.mark.parametrize("affinity", LOW_RANK)
 def test_objects_left_over_are_assigned(affinity, assign):
-    options = {"affinity": affinity, "assign": assign, "keep_noise": None}
+    options = {"affinity": affinity, "assign": assign, "noise": None}
     here = DominantSets(3, **options).fit(ROWS)
     there = DominantSets(3, **options).fit(chunked(ROWS))
     np.testing.assert_array_equal(there.labels_.compute(), here.labels_)
