@@ -1,4 +1,4 @@
-"""Doctests of modules whose extra is not installed are left out; a test that cannot be imported is an error."""
+"""Leaves out doctests of modules whose extra is not installed; a test that cannot be imported is an error."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -45,11 +45,11 @@ def test_new_objects_that_are_far_are_noise():
 
 
 @pytest.mark.parametrize("noise", ["auto", "payoff", 0.3, 0.5, None])
-def test_training_objects_are_predicted_as_they_were_labelled(keep_noise):
+def test_training_objects_are_predicted_as_they_were_labelled(noise):
     X, _ = make_blobs(400, centers=CORNERS, cluster_std=2.0, random_state=0)
-    model = DominantSets(4, noise=keep_noise).fit(X)
+    model = DominantSets(4, noise=noise).fit(X)
     assert (model.predict(X) == model.labels_).mean() > 0.98
-    assert (keep_noise in ("auto", None)) == (model.assignment_rate_ > 0.95)
+    assert (noise in ("auto", None)) == (model.assignment_rate_ > 0.95)
 
 
 def test_ctrl_c_during_refinement_keeps_the_cores(monkeypatch):
