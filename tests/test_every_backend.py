@@ -40,7 +40,7 @@ LIMITS = [
     ("dominantsets.solvers.working_set", "DIRECT_LIMIT", 40, None),
     ("dominantsets.solvers.dual", "SMALL", 0, None),
     ("dominantsets.compiled.threads", "GRAIN", 64, None),
-    ("dominantsets.rows.array", "PIECE_BYTES", 2**14, None),
+    ("dominantsets.rows.memory", "PIECE_BYTES", 2**14, None),
     ("dominantsets.solvers.chunk_dual", "BAND", 20, None),
     ("dominantsets.solvers.chunk_dual", "BAND_LIMIT", 30, None),
     ("dominantsets.solvers.tensor_dual", "BLOCK_VALUES", {"cpu": 1_000}, "torch"),

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dominantsets._checks import memory_available, missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
-from dominantsets.rows import operations
 from dominantsets.rows.base import Block, Job, Round, Rows, answer, side_by_side
+from dominantsets.rows.memory import named
 
 KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
 
@@ -106,7 +106,7 @@ class InProcess(ChunkRows):
         ]
 
     def _replies(self, asked: Round) -> list[Any]:
-        operation, mask = operations.named(asked.operation), asked.mask
+        operation, mask = named(asked.operation), asked.mask
 
         def work(job: tuple[int, tuple[Any, ...]]) -> Any:
             index, extra = job

@@ -16,9 +16,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dominantsets.rows import operations
 from dominantsets.rows.base import Block, Job, Mask, Round, answer, side_by_side
 from dominantsets.rows.chunks import ChunkRows, laid_out
+from dominantsets.rows.memory import named
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
@@ -130,7 +130,7 @@ class OnCluster(ChunkRows):
         return float(dask.config.get("dominantsets.round-timeout", ROUND_TIMEOUT))
 
     def _replies(self, asked: Round) -> list[Any]:
-        operation, indices = operations.named(asked.operation), asked.indices
+        operation, indices = named(asked.operation), asked.indices
         extra = dict(zip(indices, asked.extras, strict=True))
         results: dict[int, Any] = {}
         for _ in range(ATTEMPTS):

@@ -7,104 +7,17 @@ the same names for blocks on a device.
 from __future__ import annotations
 
 import hashlib
-import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.compiled import passes
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.array import PIECE_BYTES, ArrayRows
 from dominantsets.rows.base import Block, Clusters, Cores, Mixture, Recipe, Sums, Survey
+from dominantsets.rows.memory import PIECE_BYTES, FormulaRows, kernel_lengths, kernel_rows, local
 
 _NOTHING, _NOBODY = np.empty(0), np.empty(0, dtype=bool)
-
-
-def named(operation: Any) -> Callable[..., Any]:
-    """The operation that a name stands for; functions stand for themselves."""
-    found: Callable[..., Any] = operation
-    return getattr(sys.modules[__name__], operation) if isinstance(operation, str) else found
-
-
-class FormulaRows:
-    """The rows of a block as a formula sees them, with their squared lengths."""
-
-    def __init__(self, rows: ArrayRows, norms: Floats, recipe: Recipe) -> None:
-        self.rows, self.formula = rows, recipe.formula
-        self.norms = norms  # of one number where all rows are equally long
-
-    @property
-    def diagonal(self) -> Floats:
-        """What the formula would put on the diagonal; one number where all objects share it."""
-        return np.asarray(self.formula.diagonal(self.norms))
-
-    @property
-    def square_norms(self) -> Floats:
-        """Squared lengths of the rows (made when asked for, where all are the same)."""
-        return self.norms if self.norms.size == self.rows.n else np.full(self.rows.n, float(self.norms[0]))
-
-    def bias_of(self, places: Ints) -> Floats | None:
-        """The biases b of chosen objects, where the formula has any."""
-        return -self.norms[places] if self.formula.has_bias else None
-
-    def form(
-        self, w: Floats, *, factor: float | None = None, times: float = 1.0, added: float = 0.0
-    ) -> passes.Affine:
-        """What turns products of the stored rows with w into factor v · w + times b + added."""
-        rows = self.rows
-        return passes.Affine(
-            factor=self.formula.factor if factor is None else factor,
-            constant=0.0 if rows.pending is None else float(rows.pending @ w),
-            scale=_NOTHING if rows.scale is None else rows.scale,
-            bias=self.norms if self.formula.has_bias else _NOTHING,
-            times=-times,
-            added=added,
-        )
-
-
-def unit_rows(X: Any) -> ArrayRows:
-    """Rows scaled to length 1; a row of zeros stays zero."""
-    length = np.sqrt(ArrayRows(X).square_norms())
-    return ArrayRows(X, scale=np.divide(1.0, length, out=length, where=length > 0))
-
-
-def formula_rows(X: Any, recipe: Recipe, copy: bool = True) -> FormulaRows:
-    """Rows of an array as a formula sees them."""
-    if recipe.formula.unit:
-        rows = unit_rows(X)
-        assert rows.scale is not None
-        short = rows.scale == 0.0
-        return FormulaRows(rows, np.where(short, 0.0, 1.0) if short.any() else np.ones(1), recipe)
-    rows = ArrayRows(X, center=recipe.center, copy=copy)
-    return FormulaRows(rows, rows.square_norms(), recipe)
-
-
-def local(block: Block, recipe: Recipe) -> FormulaRows:
-    """The rows of a block under the formula of the whole."""
-
-    def make() -> FormulaRows:
-        # a formula that differs by its offset only has the same rows
-        rows, norms = block.recall("rows", recipe.name, measured) if block.kept else measured()
-        return FormulaRows(rows, norms, recipe)
-
-    def measured() -> tuple[ArrayRows, Floats]:
-        if block.kept:
-            made = formula_rows(block.data, recipe, copy=block.owned)
-            return made.rows, made.norms
-        name = "lengths" if recipe.formula.unit else f"lengths {recipe.name}"
-        data = block.data  # read anew each time; only numbers of their lengths are kept
-        known = block.recall(name, "all", lambda: _lengths(data, recipe))
-        return ArrayRows(data, recipe.center, known[0], copy=False), known[1]
-
-    return block.recall("formula", recipe, make) if block.kept else make()
-
-
-def _lengths(data: Any, recipe: Recipe) -> tuple[Floats | None, Floats]:
-    made = formula_rows(data, recipe, copy=False)
-    return made.rows.scale, made.norms
 
 
 # of all rows -------------------------------------------------------------------------------------------
@@ -303,15 +216,6 @@ class Few(NamedTuple):
     weights: Floats
 
 
-def kernel_rows(block: Block, recipe: Recipe) -> ArrayRows:
-    """The rows of a block as a kernel sees them."""
-
-    def make() -> ArrayRows:
-        return ArrayRows(block.data, center=recipe.center, copy=block.owned)
-
-    return block.recall("kernel rows", recipe.name, make) if block.kept else make()
-
-
 def kernel_take(block: Block, recipe: Recipe, objects: Ints) -> Floats:
     """The chosen rows, in float64."""
     return kernel_rows(block, recipe).take(block.places(objects))
@@ -320,14 +224,6 @@ def kernel_take(block: Block, recipe: Recipe, objects: Ints) -> Floats:
 def kernel_project(block: Block, recipe: Recipe, along: Floats) -> Floats:
     """Products of all rows with one vector."""
     return kernel_rows(block, recipe).dot(along)
-
-
-def kernel_lengths(block: Block, recipe: Recipe) -> Floats:
-    """Squared lengths of the rows as a kernel sees them."""
-    rows = kernel_rows(block, recipe)
-    return (
-        block.recall("kernel lengths", recipe.name, rows.square_norms) if block.kept else rows.square_norms()
-    )
 
 
 def between(block: Block, recipe: Recipe, part: slice, few: Few, cols: slice) -> Floats:

@@ -11,8 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats
-from dominantsets.rows.memory import InMemory
-from dominantsets.rows.operations import FormulaRows, formula_rows
+from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import Neighbors

@@ -14,10 +14,9 @@ from sklearn.utils import check_random_state
 from dominantsets._checks import check_int, check_real
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.array import ArrayRows
 from dominantsets.rows.base import Recipe, Rows
-from dominantsets.rows.memory import InMemory
-from dominantsets.rows.operations import Few, kernel_lengths, kernel_rows
+from dominantsets.rows.memory import ArrayRows, InMemory, kernel_lengths, kernel_rows
+from dominantsets.rows.operations import Few
 from dominantsets.similarity.base import OfRows, Similarity, hashed, off_diagonal
 from dominantsets.similarity.formulas import (
     Distance,

@@ -11,8 +11,8 @@ import numpy as np
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Clusters, Cores, Detached, Mixture, Recipe, Rows, Sums
-from dominantsets.rows.memory import InMemory
-from dominantsets.rows.operations import FormulaRows, Placed, formula_rows, local
+from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
+from dominantsets.rows.operations import Placed
 from dominantsets.similarity.base import OfRows, Similarity, Support, off_diagonal
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 

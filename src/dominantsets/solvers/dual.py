@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.array import PIECE_BYTES
+from dominantsets.rows.memory import PIECE_BYTES
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.problem import Problem
 
