@@ -339,10 +339,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
-        quiet = nullcontext(self.callback)
-        with (
-            progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else quiet as callback
-        ):
+        bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
+        with bar or nullcontext(self.callback) as callback:
             self._find(similarity, options, Monitor(self.max_time, callback))
         self._warn()
         return self
