@@ -95,7 +95,7 @@ def planted(
 
 
 def mean_similarity(S: Any) -> float:
-    return float(S.degrees_of().sum()) / (S.n * (S.n - 1.0))
+    return float(S.formula.total_degree(S.sums)) / (S.n * (S.n - 1.0))
 
 
 def size_shift(S: Any, m: float) -> float:
