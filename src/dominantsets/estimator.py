@@ -394,6 +394,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = resolution.halt
         clusters = self._collect(run, random_state, keep)
         self.end_ = run.end
+        if run.end in HALTS.values():
+            monitor.hurry()  # one round of refinement, so that Ctrl-C is answered at once
         self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
         self._set_results(clusters, run, resolution.seeds, monitor)
         self.resolution_ = replace(resolution, seeds=None, rough=[])  # those were for this run only
