@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 pytest.register_assert_rewrite("support")
 
@@ -25,6 +26,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("dominantsets")
+# Matrices are small here: on a busy machine the threads of BLAS wait for each other longer than they work.
+threadpool_limits(1, user_api="blas")
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected

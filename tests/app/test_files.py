@@ -145,6 +145,7 @@ class Trap:
         ("a.tsv", b"1,2\n3,4\n", "which is not a number"),
         ("a.npy", b"not numpy at all", "not a whole .npy file"),
         ("a.npy", truncated(lambda f: np.save(f, X)), "not a whole .npy file"),
+        ("a.npy", truncated(lambda f: np.save(f, X), 1).replace(b"False", b"#alse"), "not a whole .npy file"),
         ("a.npy", pickle.dumps(Trap()), "not a whole .npy file"),
         ("a.npy", truncated(lambda f: np.save(f, np.array([Trap()], dtype=object)), 1), "not a whole .npy"),
         ("a.npy", truncated(lambda f: np.save(f, np.ones(3)), 1), r"shape \(3,\)"),
