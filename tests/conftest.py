@@ -35,6 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "data_folder" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
+        slow = item.get_closest_marker("slow") or item.get_closest_marker("subprocess")
+        if slow and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(600))  # on a busy machine
 
 
 @pytest.hookimpl(wrapper=True)
