@@ -85,8 +85,9 @@ class LowRank(OfRows):
 
     def mix(self, support: Ints, weights: Floats) -> Mixture:
         """The weighted sums of rows and of biases: one round, none for the same arrays again."""
-        if self._last is not None and self._last[0] is support and self._last[1] is weights:
-            return self._last[2]
+        last = self._last  # read once: other threads write it
+        if last is not None and last[0] is support and last[1] is weights:
+            return last[2]
         each = self.rows.split(support, weights)
         which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
         if which is not None and not which:
