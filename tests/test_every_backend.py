@@ -172,6 +172,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 # every option for one of low rank and one kernel, the main ones for the others
 SOME = ("three", "cores", "average", "many starts")
 PAIRS = [(a, o) for a in AFFINITIES for o in OPTIONS if a in ("sqeuclidean", "rbf") or o in SOME]
+PAIRS += [("linear", "sufficient")]  # where objects differ in their similarity to a copy
 
 
 @cache
