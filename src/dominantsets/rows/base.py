@@ -166,7 +166,7 @@ class Block:
 
     def places(self, objects: Ints) -> Ints:
         """Where objects of this block stand in it."""
-        return np.asarray(objects) - self.begin
+        return np.asarray(objects) - self.begin if self.begin else np.asarray(objects)
 
 
 class Mask:
