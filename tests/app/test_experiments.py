@@ -154,7 +154,7 @@ def test_newsgroups_come_close_to_the_papers_tables():
         away[shift] = float(np.sqrt(np.mean(np.square(differences))))
         rates = {row["method"]: row["ar"] for row in rows if row["t"] == 1_000}
         if shift == newsgroups.SHIFT:
-            # The switch does what it is for: dead members stay, so that more is assigned, as in the paper's row.
+            # The switch does what it is for: dead members stay and more is assigned, as in the paper's row.
             # How much more is for rounding to decide, even for the number of BLAS's threads.
             assert rates["AFW-B"] < NEWSGROUPS[2, "AFW-B", 1_000][1]
             assert rates["AFW-B"] < rates[newsgroups.RESIDUE]
