@@ -600,7 +600,7 @@ def test_bad_input_gets_one_sentence():
     with pytest.raises(ValueError, match="trace=True"):
         solve(as_similarity(X, "sqeuclidean"), trace=True)
     with pytest.raises(ValueError, match="needs a shift above"):
-        solve(as_similarity(X, "sqeuclidean"), shift=-1e6)
+        solve(as_similarity(X, "sqeuclidean"), shift=-1e6, algorithm="dual")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")

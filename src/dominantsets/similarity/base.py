@@ -81,8 +81,6 @@ class Similarity(ABC):
     is_sparse : bool
         Whether most similarities are 0 and ``sparse_gradient`` finds the others without a look at all
         objects.
-    posed_as : str
-        Which problem the solvers are given, see :func:`dominantsets.solvers.problem.make_problem`.
     in_memory : bool
         Whether what it is made of is in the memory of this process.
     has_cluster_sums : bool
@@ -106,10 +104,6 @@ class Similarity(ABC):
     is_sparse: bool = False
     has_cluster_sums: bool = False
     costs_all_pairs: bool = True
-
-    @property
-    def posed_as(self) -> str:
-        return "memory"
 
     @property
     def in_memory(self) -> bool:
@@ -219,6 +213,10 @@ class Similarity(ABC):
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
         """The solver that a name means for this kind ("auto": the best one); refused where there is none."""
         return "pairwise" if algorithm == "auto" else algorithm
+
+    def posed_as(self, shift: float) -> str:
+        """Which problem the solvers are given, see :func:`dominantsets.solvers.make_problem`."""
+        return "memory"
 
     def for_solving(self) -> Similarity:
         """What the solvers are given: itself, or a copy where that is more use to them."""

@@ -60,15 +60,18 @@ class LowRank(OfRows):
 
     # how it is solved -----------------------------------------------------------------------------------
 
-    @property
-    def posed_as(self) -> str:
-        return self.rows.home
+    def posed_as(self, shift: float) -> str:
+        """By the dual where the rows are, if each object alone is concave; else as any similarity is."""
+        return self.rows.home if self.least_own + shift > 0.0 else "memory"
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
+        least = self.least_own + shift
+        if algorithm == "auto" and least <= 0.0:
+            return super().solver(algorithm, shift, start)
+        if not self.in_memory:
+            require_concave(least, shift)
         chosen = self.rows.solver(algorithm, "dual")
-        if chosen != "auto":
-            return chosen
-        return "dual" if self.least_own + shift > 0.0 else super().solver("auto", shift, start)
+        return "dual" if chosen == "auto" else chosen
 
     def require_dual(self) -> LowRank:
         return self
@@ -195,6 +198,15 @@ class LowRank(OfRows):
         light = copy(self)
         light.rows, light._last = Detached(self.rows), None
         return light
+
+
+def require_concave(least: float, shift: float) -> None:
+    """Refuse a shift below which single objects are not concave; ``least`` is the least kappa."""
+    if least <= 0.0:
+        raise ValueError(
+            f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it the "
+            "problem is not concave along any single object."
+        )
 
 
 def cosine(rows: Rows) -> LowRank:

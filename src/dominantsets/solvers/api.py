@@ -40,7 +40,7 @@ HALF = 0.5  # of the mass on the sampled object, where the rest is spread
 def make_problem(similarity: Similarity, shift: float, degrees: Any = None) -> HostProblem:
     """The problem of a similarity, which can solve itself where its objects are."""
     similarity = similarity.for_solving()
-    module, name = PROBLEMS[similarity.posed_as]
+    module, name = PROBLEMS[similarity.posed_as(shift)]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )

@@ -8,11 +8,11 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Sums
+from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.api import HALF, HostProblem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.chunk_dual import ChunkDual, ChunkPoint
 from dominantsets.solvers.chunk_pass import PointSpec
-from dominantsets.solvers.dual import require_concave
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.newton import NewtonAscent, ascend_many
 from dominantsets.solvers.options import SolverOptions, weights_of

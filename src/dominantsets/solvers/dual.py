@@ -23,6 +23,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
 from dominantsets.rows.memory import PIECE_BYTES
+from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.problem import Problem
 
@@ -272,12 +273,3 @@ class _SupportJacobian(Jacobian):
             return np.asarray(self._columns @ v)
         v = self._halves * v
         return np.asarray(self._root * self._rows.mix(self.members, v) - self._mean * v.sum())
-
-
-def require_concave(least: float, shift: float) -> None:
-    """Refuse a shift under which single objects are not concave; ``least`` is the least kappa."""
-    if least <= 0.0:
-        raise ValueError(
-            f"algorithm='dual' needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it the "
-            "problem is not concave along any single object."
-        )

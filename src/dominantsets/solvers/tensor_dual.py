@@ -34,7 +34,7 @@ from dominantsets.rows.base import blas
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed, fast_products, to_numpy
 from dominantsets.rows.tiles import Sums, Tiles
-from dominantsets.solvers.dual import require_concave
+from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.monitor import Stopwatch
 
 _log = logging.getLogger(__name__)
