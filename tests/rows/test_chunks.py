@@ -248,7 +248,7 @@ def test_what_a_dask_array_cannot_be():
         affinity="cosine",
     )
     refused(X, "must have blocks of scipy.sparse CSR rows", affinity="precomputed")
-    refused(X, "needs a shift above", affinity="cosine", shift=-3.0)
+    refused(X, "needs a shift above", affinity="cosine", shift=-3.0, algorithm="dual")
     frame = pytest.importorskip("dask.dataframe").from_dask_array(X)
     refused(frame, r"X.to_dask_array\(lengths=True\)")
 
