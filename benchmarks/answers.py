@@ -105,6 +105,14 @@ EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
         lambda c, old: c["held"] in ("dask", "tensor") and c["affinity"] in ("rbf", "laplacian"),
     ),
     (
+        "not concave",
+        "below some shift the dual does not apply; that raised on Dask and tensors, now it is as in memory",
+        lambda c, old: (
+            (c["affinity"], c["options"].get("shift")) == ("linear", "sufficient")
+            and c["held"] in ("dask", "tensor")
+        ),
+    ),
+    (
         "sparse starts",
         "a DPP told sparse rows apart by similarities to 64 landmarks; now by the rows, as dense ones",
         lambda c, old: (
