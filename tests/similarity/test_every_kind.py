@@ -42,6 +42,15 @@ def test_gradient_for_sparse_and_full_support(kind):
         np.testing.assert_allclose(S.gradient(support, weights), expected, atol=60 * atol, rtol=0)
 
 
+def test_arrays_that_the_caller_changes_are_read_anew(kind):
+    _, S, A, atol = kind
+    support, weights = np.array([3, 11, 40]), np.array([0.2, 0.5, 0.3])
+    S.gradient(support, weights)
+    weights *= 2.0
+    support[0] = 5
+    np.testing.assert_allclose(S.gradient(support, weights), A[:, support] @ weights, atol=60 * atol, rtol=0)
+
+
 def test_degrees(kind):
     _, S, A, atol = kind
     np.testing.assert_allclose(S.degrees(), A.sum(axis=1), atol=60 * atol, rtol=0)

@@ -45,7 +45,6 @@ class LowRank(OfRows):
         recipe = Recipe(uuid.uuid4().hex, formula, center)
         self.sums: Sums = rows.total("measure", recipe, True)
         pairs = Pairs(self.n, self.sums.longest, rows.least, lambda limit: rows.extreme(recipe, limit))
-        self._last: tuple[Ints, Floats, Mixture] | None = None
         formula = formula.with_offset(offset, pairs)
         self.recipe = recipe._replace(formula=formula)
         self.offset = formula.offset
@@ -87,16 +86,12 @@ class LowRank(OfRows):
         return self.gradient(np.array([i]), np.ones(1))
 
     def mix(self, support: Ints, weights: Floats) -> Mixture:
-        """The weighted sums of rows and of biases: one round, none for the same arrays again."""
-        last = self._last  # read once: other threads write it
-        if last is not None and last[0] is support and last[1] is weights:
-            return last[2]
+        """The weighted sums of rows and of biases: one round."""
         each = self.rows.split(support, weights)
         which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
         if which is not None and not which:
             return Mixture(np.zeros(self.rows.d), 0.0, 0.0)
         mixture: Mixture = self.rows.total("mix", self.recipe, each=each, which=which)
-        self._last = support, weights, mixture
         return mixture
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
@@ -196,7 +191,7 @@ class LowRank(OfRows):
 
     def detached(self) -> Similarity:
         light = copy(self)
-        light.rows, light._last = Detached(self.rows), None
+        light.rows = Detached(self.rows)
         return light
 
 
