@@ -30,7 +30,7 @@ LIMITS = [
     ("dominantsets.clusters.shift", "SAMPLE_A_CLUSTER", 10, None),
     ("dominantsets.clusters.shift", "SAMPLE_OF_MATRIX", 150, None),
     ("dominantsets.clusters.significance", "SOME", 40, None),
-    ("dominantsets.clusters.significance", "MANY", 40, None),
+    ("dominantsets.clusters.significance", "MANY", 60, None),
     ("dominantsets.similarity.kernel", "LARGE", 100, None),
     ("dominantsets.similarity.kernel", "SAMPLED_ABOVE", 100, None),
     ("dominantsets.similarity.kernel", "SAMPLE", 80, None),

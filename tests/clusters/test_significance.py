@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
@@ -34,6 +35,15 @@ def test_sharpness_is_the_least_curvature_of_the_face(kind, n, seed):
     kappa = float(S.self_similarities(objects)[0]) + shift
     expected = bend_along_the_face(B, kappa)
     assert sharpness(S, shift, objects) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["cosine", "sqeuclidean", "linear"])
+def test_a_large_set_is_as_sharp_in_sparse_rows(kind):
+    """Of more objects than a matrix of them is made for."""
+    rows = np.maximum(np.random.default_rng(0).normal(1.0, 1.0, size=(900, 5)), 0.0)
+    dense, sparse = as_similarity(rows, kind), as_similarity(sp.csr_array(rows), kind)
+    expected = sharpness(dense, 50.0, np.arange(900))
+    assert sharpness(sparse, 50.0, np.arange(900)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_flat_region_is_not_sharp_and_a_tight_group_is():

@@ -150,14 +150,11 @@ class LowRank(OfRows):
     def sample_limit(self, of_rows: int, of_matrix: int) -> int:
         return of_rows
 
-    def _wide(self, limit: int) -> bool:
-        return self.rows.dense and self.n_features <= limit
-
     def scatter_limit(self, of_matrix: int, of_rows: int) -> int:
-        return of_rows if self._wide(of_matrix) else of_matrix
+        return of_rows if self.n_features <= of_matrix else of_matrix
 
     def scatter(self, objects: Ints, own: Floats, scale: Floats, limit: int) -> Floats:
-        if not self._wide(limit):
+        if self.n_features > limit:
             return super().scatter(objects, own, scale, limit)
         return self.rows.scatter(self.recipe, objects, scale)
 
