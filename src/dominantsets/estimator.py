@@ -32,7 +32,7 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
-from dominantsets.labels.partition import Partition, partition, predict_by_fit
+from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.progress import progress_bar

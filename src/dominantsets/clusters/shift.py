@@ -28,10 +28,8 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.significance import Judgement
-from dominantsets.labels.partition import noise_of
-from dominantsets.labels.refinement import refine
 from dominantsets.similarity import Similarity
-from dominantsets.solvers import DominantSet, Monitor, SolverOptions
+from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
 
 SHARES = tuple(0.0075 * 2.0**k for k in (1, 0, -1, -3))  # of n (p - q), the largest first
@@ -43,7 +41,6 @@ SAMPLE_OF_MATRIX = 2_000  # where a matrix of them has to be formed
 SIDE = 64  # objects on either side of the pairs from which the quartile is taken
 NEARLY = 0.85  # of the best score that is enough for fewer clusters, where their number is not given
 EQUAL = 0.95  # of the best score that is as good, for a smaller shift and purer cores
-RACE = 8  # rounds of refinement after which partitions are compared
 ROUGH = 1e-5  # relative gap that is enough to compare resolutions
 
 
@@ -94,9 +91,7 @@ class Resolution:
     reason: str
     candidates: list[Candidate] = field(default_factory=list)
     n_objects: int = 0
-    seeds: Ints | None = field(default=None, repr=False)
     halt: End | None = None
-    rough: list[DominantSet] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
         lines = [f"{'shift':>12} {'share of n(p-q)':>16} {'clusters':>9} {'coverage':>9} {'score':>7}"]
@@ -106,14 +101,6 @@ class Resolution:
                 f"{c.shift:12.6g} {c.share:16.6g} {c.n_clusters:9d} {c.coverage:9.2f} {c.score:7.3f}{mark}"
             )
         return "\n".join([*(lines if self.candidates else []), self.reason])
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    candidate: Candidate
-    clusters: list[DominantSet]
-    labels: Ints
-    found: list[DominantSet]
 
 
 class Scale:
@@ -158,7 +145,6 @@ def choose_shift(
     degrees: Floats,
     n_clusters: int | None,
     *,
-    refined: bool,
     monitor: Monitor,
 ) -> Resolution:
     """Choose a shift without labels.
@@ -171,8 +157,6 @@ def choose_shift(
         Its row sums.
     n_clusters : int, optional
         Clusters asked for.
-    refined : bool
-        Whether the best refined partition over all candidates is wanted too, to start refinement from.
     monitor : Monitor
         Knows the time limit, Ctrl-C and the callback.
 
@@ -192,7 +176,7 @@ def choose_shift(
         sub = similarity.sample(objects)
         sub_degrees = sub.degrees()
         sub_scale = Scale(sub, sub_degrees)
-    trials: list[_Trial] = []
+    trials: list[Candidate] = []
     for share in SHARES:
         if trials and monitor.out_of_time():
             break
@@ -201,19 +185,13 @@ def choose_shift(
         if halt in (End.INTERRUPTED, End.STOPPED):
             return Resolution(scale.shift(SHARES[1]), "ended early.", halt=halt)
         trials.append(trial)
-    chosen, reason = _choose([t.candidate for t in trials], n_clusters)
+    chosen, reason = _choose(trials, n_clusters)
     best = trials[chosen]
-    seeds = None
-    if refined and best.clusters:
-        seeds = np.full(similarity.n, -1, dtype=np.int64)
-        seeds[objects] = _best_start(sub, trials, best)
     return Resolution(
-        shift=best.candidate.shift,
+        shift=best.shift,
         reason=reason,
-        candidates=[t.candidate for t in trials],
+        candidates=trials,
         n_objects=int(objects.size),
-        seeds=seeds,
-        rough=best.found if objects.size == similarity.n else [],
     )
 
 
@@ -229,8 +207,8 @@ def _resolve_graph(
         trial, halt = _try(similarity, degrees, share, share * mean, share * mean, n_clusters, monitor)
         if halt in (End.INTERRUPTED, End.STOPPED):
             return Resolution(share * mean, "ended early.", halt=halt)
-        candidates.append(trial.candidate)
-        if trial.candidate.n_clusters >= n_clusters or halt is not None:
+        candidates.append(trial)
+        if trial.n_clusters >= n_clusters or halt is not None:
             break
     best = max(candidates, key=lambda c: c.n_clusters)
     reason = f"a graph: the largest share of its mean degree with {best.n_clusters} clusters."
@@ -251,7 +229,7 @@ def _try(
     here: float,
     n_clusters: int | None,
     monitor: Monitor,
-) -> tuple[_Trial, End | None]:
+) -> tuple[Candidate, End | None]:
     """Peel a sample at a resolution, and score what is found; and what cut it short, if anything did.
 
     ``shift`` is the resolution's for all objects, ``here`` for those of the sample.
@@ -270,8 +248,7 @@ def _try(
     labels = renumbered(run.labels, kept, len(clusters))
     score = sum(_weight(run.judgements[k]) for k in kept) / sub.n
     candidate = Candidate(share, shift, len(kept), float((labels >= 0).mean()), score)
-    trial = _Trial(candidate, [clusters[k] for k in kept], labels, clusters)
-    return trial, run.end if run.end in HALTS.values() else None
+    return candidate, run.end if run.end in HALTS.values() else None
 
 
 def _weight(judgement: Judgement) -> float:
@@ -293,21 +270,3 @@ def _choose(candidates: list[Candidate], n_clusters: int | None) -> tuple[int, s
     if n_clusters is None:
         what += f"; more of them reach at most {best:.3f}"
     return chosen, f"{what}."
-
-
-def _best_start(sub: Similarity, trials: list[_Trial], best: _Trial) -> Ints:
-    """The partition with the highest objective among the refined ones of all candidates, noise left out."""
-    outside = noise_of(sub, best.clusters, best.labels).outside
-    wanted = len(best.clusters)
-    same = [t for t in trials if len(t.clusters) == wanted]
-    starts = [
-        refine(
-            sub,
-            t.labels if outside is None else np.where(outside, -1, t.labels),
-            wanted,
-            outside=outside,
-            rounds=RACE,
-        )
-        for t in same
-    ]
-    return max(starts, key=lambda r: r.objective[-1]).labels

@@ -84,56 +84,6 @@ def histogram(
     return out
 
 
-@reassociated
-def place(
-    X: Any,
-    V: NDArray[np.float64],
-    constants: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    outside: NDArray[np.bool_],
-    best: NDArray[np.int64],
-    fit: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """A round of refinement over some rows: the cluster that each fits best, and the new clusters' sums.
-
-    The fit of row i to cluster k is scale_i (x_i · V_k - V_kd) + slope_k bias_i + constant_k; arrays of
-    length 0 stand for nothing. A row of ``sums`` holds the sum of scale_i x_i, of scale_i, of the biases, and
-    the number of a cluster's objects.
-    """
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        if outside.size and outside[i]:
-            best[i], fit[i] = -1, -np.inf
-            continue
-        row, mine = X[i], labels[i]
-        s = scale[i] if scale.size else 1.0
-        b = bias[i] if bias.size else 0.0
-        top, here, at = -np.inf, -np.inf, mine
-        for k in range(V.shape[0]):
-            v, total = V[k], 0.0
-            for f in range(d):
-                total += np.float64(row[f]) * v[f]
-            value = s * (total - v[d]) + slopes[k] * b + constants[k]
-            if k == mine:
-                here = value
-            if value > top:
-                top, at = value, k
-        if top <= 0.0 or (mine >= 0 and top <= here * (1.0 + 1e-12)):
-            top, at = here, mine
-        best[i], fit[i] = at, top
-        if at >= 0:
-            total_row = sums[at]
-            for f in range(d):
-                total_row[f] += s * np.float64(row[f])
-            total_row[d] += s
-            total_row[d + 1] += b
-            total_row[d + 2] += 1.0
-
-
 @compiled
 def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
     """Set r = -inf for removed objects."""

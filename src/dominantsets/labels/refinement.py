@@ -23,7 +23,6 @@ import numpy as np
 
 from dominantsets._checks import warn
 from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.rows.base import Clusters
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import evenly
 from dominantsets.solvers import Monitor
@@ -33,21 +32,6 @@ ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
 EVERYBODY = 20_000  # objects up to which a round may cost their square
 SAMPLED, SAMPLED_ROUNDS = 200, 10  # above: objects that stand for a cluster, and rounds
 MOVES = 100  # single moves after a round that would lower the objective
-
-
-class FitBySums(NamedTuple):
-    """The fit of new objects to clusters, from a few numbers per cluster."""
-
-    clusters: Clusters
-
-    def of(self, similarity: Any, new: Any) -> Floats:
-        """How well new objects fit each cluster; -inf where there is no way to it."""
-        fits: Floats = similarity.fits_of(new, self.clusters)
-        return fits
-
-    def renumbered(self, order: Ints) -> FitBySums:
-        """The rule with cluster order[k] as cluster k."""
-        return FitBySums(Clusters(*(part[order] for part in self.clusters)))
 
 
 class FitByMembers(NamedTuple):
@@ -77,7 +61,7 @@ class Refinement(NamedTuple):
 
     labels: Ints
     fit: Floats
-    rule: FitBySums | FitByMembers
+    rule: FitByMembers
     objective: list[float]
 
 
@@ -172,61 +156,6 @@ class _Table:
         return moved
 
 
-class _Sums:
-    """The fits for features of low rank, wherever they are, from d + 2 numbers per cluster.
-
-    A round is one pass that places the objects and sums their new clusters; nothing of size n × K is made,
-    and only labels, fits and those sums come back.
-    """
-
-    sampled = False
-
-    def __init__(self, similarity: Any, labels: Ints, n_clusters: int, outside: Flags) -> None:
-        self.similarity, self.n_clusters = similarity, n_clusters
-        self._outside = outside
-        self._next: tuple[Ints, Floats] | None = None
-        self._fit: Floats = np.empty(0)
-        self.count(labels)
-
-    def count(self, labels: Ints) -> None:
-        """The sums of a partition; those that ``best`` has made on the way are not made again."""
-        self.labels = labels
-        if self._next is not None and self._next[0] is labels:
-            sums = self._next[1]
-        else:
-            sums = self.similarity.cluster_sums(labels, self.n_clusters)
-        self.W, self._clusters = self.similarity.formula.clusters(sums)
-
-    @property
-    def objective(self) -> float:
-        return float(np.sqrt(np.maximum(self.W, 0.0)).sum())
-
-    def best(self) -> Ints:
-        """The best cluster of every object, as in the table; notes the sums of what it finds."""
-        placed = self.similarity.place(self._clusters, self.labels, self._outside)
-        self._fit = placed.fit
-        best: Ints = placed.best
-        self._next = None
-        if placed.sums[:, -1].all():  # no cluster has lost its last object
-            self._next = best, placed.sums
-            return best
-        return _none_empty(self.labels, best, self._fits)
-
-    def _fits(self, members: Ints, k: int) -> Floats:
-        rows, clusters = self.similarity.rows_of(members), self._clusters
-        only = Clusters(clusters.V[k : k + 1], clusters.slopes[k : k + 1], clusters.constants[k : k + 1])
-        return np.asarray(self.similarity.formula.fits(rows, np.square(rows).sum(axis=1), only)[:, 0])
-
-    def fit_here(self) -> Floats:
-        """How well each object fits where it is: known from the last round, which moved nothing."""
-        self.best()
-        return self._fit
-
-    def rule(self) -> FitBySums:
-        """The rule that places new objects."""
-        return FitBySums(self._clusters)
-
-
 def _none_empty(labels: Ints, best: Ints, fits: Callable[[Ints, int], Floats]) -> Ints:
     """No cluster loses its last object: the one that fits best goes back; it may leave another one empty."""
     before = np.bincount(labels + 1)[1:] > 0
@@ -275,8 +204,7 @@ def refine(
         Labels, how well each object fits, and the objective of every round.
     """
     left_out = outside if outside is not None and outside.any() else _NOBODY
-    form: Any = _Sums if similarity.has_cluster_sums else _Table
-    state = form(similarity, labels.copy(), n_clusters, left_out)
+    state = _Table(similarity, labels.copy(), n_clusters, left_out)
     rounds = min(rounds, SAMPLED_ROUNDS) if state.sampled else rounds
     state.count(state.best())  # objects in no cluster have to go somewhere first
     objective = [state.objective]
@@ -285,15 +213,9 @@ def refine(
         if np.array_equal(best, before) or (monitor is not None and monitor.out_of_time()):
             break
         state.count(best)
-        # Only where s is not positive semidefinite can a round lose, or gain nothing and cycle. Of low rank
-        # it may gain nothing by rounding alone, and then that is the end.
+        # only where s is not positive semidefinite can a round lose, or gain nothing and cycle
         if state.objective <= objective[-1] * (1.0 + 1e-15):
-            lost = state.objective < objective[-1] * (1.0 - 1e-12)
-            if not lost and form is _Sums:
-                state.count(before)
-                break
-            form = _Table
-            state = _Table(similarity, before, n_clusters, left_out)
+            state.count(before)
             if not state.single_moves():
                 break
         objective.append(state.objective)

@@ -97,23 +97,17 @@ class Mixture(NamedTuple):
         return Mixture(self.rows / self.total, self.bias_sum / self.total, 1.0)
 
 
-class Clusters(NamedTuple):
-    """Clusters of a partition as rows V, slopes and constants.
+class Cores(NamedTuple):
+    r"""Centres of feature space, and a score of objects for each: constant - rate × squared distance.
 
-    The fit of a row v with bias b to cluster k is v · V_k + slope_k b + constant_k.
+    A centre is a mixture of objects x; the squared distance of object i from it, in the unit of
+    coordinates, is :math:`(s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x) / 2`; ``inside`` are the last terms.
     """
 
-    V: Floats
-    slopes: Floats
-    constants: Floats
-
-
-class Cores(NamedTuple):
-    """Cores as balls: their mixtures, x'Sx, and the squares of their radii."""
-
-    mixtures: list[Mixture]
+    mixtures: list[Any]
     inside: Floats
-    squares: Floats
+    rates: Floats
+    constants: Floats
 
 
 class Block:

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Flags, Floats, Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import Block, Clusters, Cores, Mixture, Recipe, Sums, Survey
-from dominantsets.rows.memory import PIECE_BYTES, FormulaRows, kernel_lengths, kernel_rows, local
+from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey
+from dominantsets.rows.memory import PIECE_BYTES, kernel_lengths, kernel_rows, local
 
-_NOTHING, _NOBODY = np.empty(0), np.empty(0, dtype=bool)
+_NOBODY = np.empty(0, dtype=bool)
 
 
 # of all rows -------------------------------------------------------------------------------------------
@@ -103,106 +103,37 @@ def gradient(block: Block, recipe: Recipe, mixture: Mixture, objects: Ints, weig
 # of partitions -----------------------------------------------------------------------------------------
 
 
-class Placed(NamedTuple):
-    """A round of refinement: the best cluster of each object, how well it fits, and the clusters' sums.
+def nearest(block: Block, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
+    """The core with the highest score of each object, and the score; nothing of size n × K is kept."""
+    here, formula = local(block, recipe), recipe.formula
+    rows, M = here.rows, np.array([mixture.rows for mixture in cores.mixtures])
+    pending = 0.0 if rows.pending is None else M @ rows.pending
+    best, top = np.empty(block.size, dtype=np.int64), np.empty(block.size)
+    totals = np.array([mixture.total for mixture in cores.mixtures])
+    biases = np.array([mixture.bias_sum for mixture in cores.mixtures])
+    # score = constant - rate (own - 2 payoff + inside) / 2, as products of the stored rows with V and the rest
+    V = np.ascontiguousarray((formula.factor * cores.rates[:, None] * M).T)
+    fixed = cores.constants + cores.rates * (formula.offset * totals + biases - 0.5 * cores.inside)
+    fixed_products = formula.factor * cores.rates * pending
 
-    A row of ``sums`` holds a cluster's sum of rows, of biases, and the number of its objects.
-    """
+    def work(whole: slice) -> None:
+        for piece in row_blocks(whole.stop - whole.start, 8 * (len(M) + rows.d), PIECE_BYTES):
+            part = slice(whole.start + piece.start, whole.start + piece.stop)
+            stored = rows.stored(part) if rows.sparse else np.asarray(rows.plain[part], dtype=np.float64)
+            values = stored @ V
+            values -= fixed_products
+            if rows.scale is not None:
+                values *= rows.scale[part, None]
+            values += fixed
+            own = here.diagonal if here.diagonal.size == 1 else here.diagonal[part, None]
+            values -= 0.5 * own * cores.rates
+            if formula.has_bias:
+                values -= np.multiply.outer(here.square_norms[part], cores.rates * totals)
+            best[part] = values.argmax(axis=1)
+            top[part] = values[np.arange(len(values)), best[part]]
 
-    best: Ints
-    fit: Floats
-    sums: Floats
-
-
-def cluster_sums(block: Block, recipe: Recipe, n_clusters: int, labels: Ints) -> Floats:
-    """The sums of the clusters that labels stand for: rows, biases, objects."""
-    here = local(block, recipe)
-    d, scale = here.rows.d, here.rows.scale
-    sums = np.zeros((n_clusters, d + 3))
-    for k in range(n_clusters):
-        members = np.flatnonzero(labels == k)
-        share = np.ones(members.size) if scale is None else scale[members]
-        sums[k, :d] = here.rows.plain_mix(members, share)
-        sums[k, d], sums[k, d + 2] = share.sum(), members.size
-        sums[k, d + 1] = here.norms[members].sum() if recipe.formula.has_bias else 0.0
-    return _centred(here, sums)
-
-
-def _centred(here: FormulaRows, sums: Floats) -> Floats:
-    """From sums over stored rows, of their scales and their squared lengths, to those of the formula."""
-    d, pending = here.rows.d, here.rows.pending
-    rows = sums[:, :d] if pending is None else sums[:, :d] - np.multiply.outer(sums[:, d], pending)
-    return np.column_stack([rows, -sums[:, d + 1], sums[:, d + 2]])
-
-
-def place(block: Block, recipe: Recipe, clusters: Clusters, labels: Ints, outside: Flags = _NOBODY) -> Placed:
-    """Each object into the cluster that it fits best, and the sums of the new clusters.
-
-    Ties leave it where it is; what fits no cluster stays -1; ``outside`` (or nothing) takes no part.
-    """
-    here = local(block, recipe)
-    rows, (K, d) = here.rows, clusters.V.shape
-    scale = _NOTHING if rows.scale is None else rows.scale
-    lengths = here.square_norms if recipe.formula.has_bias else _NOTHING
-    shift = np.zeros(K) if rows.pending is None else clusters.V @ rows.pending
-    best, fit = np.empty_like(labels), np.empty(rows.n)
-
-    def work(part: slice) -> Floats:
-        sums = np.zeros((K, d + 3))
-        if rows.sparse:
-            _place_sparse(here, clusters, shift, labels, outside, best, fit, sums, part)
-        else:
-            compiled_rows.place(
-                rows.plain[part], np.column_stack([clusters.V, shift]), clusters.constants, -clusters.slopes,
-                scale[part], lengths[part], labels[part], outside[part], best[part], fit[part], sums,
-            )  # fmt: skip
-        return sums
-
-    grain = max(1, 8 * GRAIN // (d * K))
-    sums = np.sum(parallel_map(work, thread_slices(labels.size, grain)), axis=0)
-    return Placed(best, fit, _centred(here, sums))
-
-
-def _place_sparse(
-    here: FormulaRows, clusters: Clusters, shift: Floats, labels: Ints, outside: Flags, best: Ints,
-    fit: Floats, sums: Floats, whole: slice,
-) -> None:  # fmt: skip
-    """Place CSR rows in their best clusters and sum those clusters, a block at a time."""
-    rows, K = here.rows, len(clusters.V)
-    V = np.ascontiguousarray(clusters.V.T)
-    for piece in row_blocks(whole.stop - whole.start, 8 * K, PIECE_BYTES):
-        part = slice(whole.start + piece.start, whole.start + piece.stop)
-        X, mine = rows.stored(part), labels[part]
-        scale = np.ones(mine.size) if rows.scale is None else rows.scale[part]
-        values = scale[:, None] * (X @ V - shift) + clusters.constants
-        lengths = here.norms[part] if here.formula.has_bias else np.zeros(mine.size)
-        values -= np.multiply.outer(lengths, clusters.slopes)
-        at = values.argmax(axis=1)
-        every = np.arange(mine.size)
-        top, home = values[every, at], values[every, np.maximum(mine, 0)]
-        home = np.where(mine < 0, -np.inf, home)
-        stays = (top <= 0.0) | ((mine >= 0) & (top <= home * (1.0 + 1e-12)))
-        top, at = np.where(stays, home, top), np.where(stays, mine, at)
-        if outside.size:
-            top[outside[part]], at[outside[part]] = -np.inf, -1
-        best[part], fit[part] = at, top
-        inside = np.flatnonzero(at >= 0)
-        chosen = (at[inside] == np.arange(K)[:, None]) * scale[inside]
-        sums[:, : rows.d] += (X[inside].T @ chosen.T).T
-        sums[:, rows.d] += chosen.sum(axis=1)
-        sums[:, rows.d + 1] += np.bincount(at[inside], lengths[inside], K)
-        sums[:, rows.d + 2] += np.bincount(at[inside], minlength=K)
-
-
-def squared_radii(block: Block, recipe: Recipe, cores: Cores) -> Floats:
-    """The squared distance of each object from the nearest core's centre, in radii of that core."""
-    here, out = local(block, recipe), np.full(block.size, np.inf)
-    own = here.diagonal
-    for k, mixture in enumerate(cores.mixtures):
-        added = recipe.formula.offset * mixture.total + mixture.bias_sum
-        payoffs = here.rows.products(mixture.rows, here.form(mixture.rows, times=mixture.total, added=added))
-        np.minimum(out, (own - 2.0 * payoffs + cores.inside[k]) / cores.squares[k], out=out)
-    return out
+    parallel_map(work, thread_slices(block.size, max(1, 8 * GRAIN // (rows.d * len(M)))))
+    return best, top
 
 
 # of kernels --------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.rows.base import LARGEST, Clusters, Cores, Mixture, Recipe, Sums, Survey, scatter_of
-from dominantsets.rows.operations import Few, Placed
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.base import LARGEST, Cores, Mixture, Recipe, Sums, Survey, scatter_of
+from dominantsets.rows.operations import Few
 from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
@@ -382,76 +382,22 @@ def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor,
         yield slice(begin, begin + len(raw)), u, here.bias(u)
 
 
-class _ClusterSums:
-    """Sums of clusters' rows, biases and objects, by products, which sum in an order that never changes."""
-
-    def __init__(self, here: FormulaTensors, n_clusters: int) -> None:
-        self._here = here
-        self._every = torch.arange(n_clusters, device=here.device)
-        self._sums = torch.zeros((n_clusters, here.d + 2), dtype=torch.float64, device=here.device)
-
-    def add(self, labels: Tensor, u: Tensor, bias: Tensor | None) -> None:
-        """Add some objects to their clusters."""
-        inside, d = (self._every[:, None] == labels).double(), u.shape[1]
-        self._sums[:, :d] += inside @ u
-        if bias is not None:
-            self._sums[:, d] += inside @ bias
-        self._sums[:, d + 1] += inside.sum(1)
-
-    @property
-    def all(self) -> Floats:
-        """The sums of all clusters in terms of the rows v, on the host."""
-        out = self._here.rows.host(self._sums)
-        out[:, : self._here.d] /= self._here.root
-        return out
-
-
-def cluster_sums(rows: TensorRows, recipe: Recipe, n_clusters: int, labels: Ints) -> Floats:
-    here, there = local(rows, recipe), rows.send(labels)
-    sums = _ClusterSums(here, n_clusters)
-    for part, u, bias in _blocks(here, n_clusters):
-        sums.add(there[part], u, bias)
-    return sums.all
-
-
-def place(
-    rows: TensorRows, recipe: Recipe, clusters: Clusters, labels: Ints, outside: Flags | None = None
-) -> Placed:
-    here, there, K = local(rows, recipe), rows.send(labels), len(clusters.V)
-    V, slopes, constants = rows.send(clusters.V / here.root), *map(rows.send, clusters[1:])
-    out = None if outside is None else rows.send(outside)
-    sums = _ClusterSums(here, K)
-    best, fit = torch.empty_like(there), torch.empty_like(there, dtype=torch.float64)
-    for part, u, bias in _blocks(here, K):
-        values = (u @ V.T).add_(constants)
-        if bias is not None:
-            values.add_(bias[:, None] * slopes)
-        mine = there[part]
-        home = values.gather(1, mine.clamp_min(0)[:, None])[:, 0].masked_fill_(mine < 0, -torch.inf)
-        top, at = values.max(1)
-        stays = (top <= 0.0) | ((mine >= 0) & (top <= home * (1.0 + 1e-12)))
-        top, at = torch.where(stays, home, top), torch.where(stays, mine, at)
-        if out is not None:
-            top, at = top.masked_fill_(out[part], -torch.inf), at.masked_fill_(out[part], -1)
-        best[part], fit[part] = at, top
-        sums.add(at, u, bias)
-    return Placed(rows.host(best), rows.host(fit), sums.all)
-
-
-def squared_radii(rows: TensorRows, recipe: Recipe, cores: Cores) -> Floats:
+def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
     here = local(rows, recipe)
     M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
     totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
     added = rows.send(np.array([mixture.bias_sum for mixture in cores.mixtures]))
-    inside, squares = rows.send(cores.inside), rows.send(cores.squares)
-    out = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
+    inside, rates, constants = map(rows.send, cores[1:])
+    top = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
+    best = torch.empty(rows.n, dtype=torch.int64, device=rows.device)
     for part, u, bias in _blocks(here, len(cores.mixtures)):
         payoffs = (u @ M.T).add_(added + here.formula.offset * totals)
         if bias is not None:
             payoffs.add_(bias[:, None] * totals)
-        away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside).div_(squares)
-        out[part] = away.amin(1)
-    return rows.host(out)
+        away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside)
+        score = constants - 0.5 * rates * away
+        top[part], best[part] = score.max(1)
+    return rows.host(best), rows.host(top)
 
 
 def scatter(rows: TensorRows, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.base import Recipe, Rows
+from dominantsets.rows.base import Cores, Recipe, Rows
 
+AXES = 128  # of the points that stand for objects
 PROFILES = 64  # objects to which similarities describe an object that has no features
 HASHED = 256  # objects with hashed similarities, where only a function can reach the data
 
@@ -51,6 +53,18 @@ class Support(NamedTuple):
     weights: Floats
 
 
+class Coordinates(NamedTuple):
+    """Objects as points, half of whose squared distances of feature space are those of the rows.
+
+    ``extra`` are the squares of what the rows leave out (at right angles for different objects), ``own`` is the
+    similarity of an object to its copy.
+    """
+
+    rows: Floats
+    extra: Floats
+    own: float
+
+
 class Similarity(ABC):
     r"""A symmetric similarity A of n objects with a zero diagonal.
 
@@ -83,8 +97,9 @@ class Similarity(ABC):
         objects.
     in_memory : bool
         Whether what it is made of is in the memory of this process.
-    has_cluster_sums : bool
-        Whether a round of refinement takes a few numbers per cluster: ``cluster_sums`` and ``place``.
+    is_geometric : bool
+        Whether objects are points of a feature space, as ``coordinates`` gives them: not those of a graph, nor
+        of a tree.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int
@@ -102,7 +117,7 @@ class Similarity(ABC):
     degrees_error: float = 0.0
     bounded_by_self_similarity: bool = False
     is_sparse: bool = False
-    has_cluster_sums: bool = False
+    is_geometric: bool = True
     costs_all_pairs: bool = True
 
     @property
@@ -292,19 +307,27 @@ class Similarity(ABC):
         J *= np.sqrt(np.multiply.outer(scale, scale))
         return J
 
-    def squared_radii(
-        self, cores: list[Support], summaries: list[Any], inside: Floats, squares: Floats
-    ) -> Floats:
-        r"""The squared distance of each object from the nearest core's centre, in radii of that core.
+    def coordinates(self, objects: Ints) -> Coordinates:
+        """Some objects as points, from their similarities to each other."""
+        gram = self.block(objects, objects)
+        own = self.self_similarities(objects)
+        return of_gram(gram, own)
 
-        In feature space it is :math:`s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x`; ``inside`` are the last terms.
-        """
-        own, out = self.self_similarities(np.arange(self.n)), np.full(self.n, np.inf)
-        for k, (objects, weights) in enumerate(cores):
+    def centre(self, objects: Ints, weights: Floats) -> Any:
+        """A mixture of objects, as ``nearest`` takes it."""
+        return Support(objects, weights)
+
+    def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
+        """The core with the highest score of each object (of equals the first), and the score."""
+        own = self.self_similarities(np.arange(self.n))
+        best, top = np.zeros(self.n, dtype=np.int64), np.full(self.n, -np.inf)
+        for k, (objects, weights) in enumerate(cores.mixtures):
             payoffs = self.gradient(objects, weights)
             payoffs[objects] += own[objects] * weights
-            np.minimum(out, (own - 2.0 * payoffs + inside[k]) / squares[k], out=out)
-        return out
+            score = cores.constants[k] - cores.rates[k] * 0.5 * (own - 2.0 * payoffs + cores.inside[k])
+            better = score > top
+            best[better], top[better] = k, score[better]
+        return best, top
 
     def fingerprint(self) -> str:
         """A hash of the data, by which a checkpoint knows them again."""
@@ -314,6 +337,43 @@ class Similarity(ABC):
     def as_given(self, per_object: NDArray[Any]) -> Any:
         """An array with an entry for each object, as the caller's own data are kept."""
         return per_object
+
+
+def of_gram(gram: Floats, own: Floats) -> Coordinates:
+    """Points from inner products (with anything on the diagonal) and squared lengths.
+
+    Up to 128 principal axes; what they leave out is ``extra``.
+    """
+    gram[np.diag_indices_from(gram)] = own
+    mean = gram.mean(axis=0)
+    gram -= mean
+    gram -= mean[:, None] - mean.mean()
+    lengths = gram.diagonal().copy()
+    if len(gram) <= 2 * AXES:
+        values, vectors = np.linalg.eigh(gram)
+    else:
+        vectors, _, _ = randomized_svd(gram, AXES, n_oversamples=32, n_iter=4, random_state=0)
+        values, turn = np.linalg.eigh(vectors.T @ gram @ vectors)
+        vectors = vectors @ turn
+    kept = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
+    rows = np.ascontiguousarray((vectors[:, kept] * np.sqrt(0.5 * values[kept]))[:, ::-1][:, :AXES])
+    return Coordinates(rows, _left_out(0.5 * lengths, rows), float(own.mean()))
+
+
+def of_rows(rows: Floats, own: float) -> Coordinates:
+    """Points from features, on up to 128 principal axes where they have more."""
+    rows = rows - rows.mean(axis=0)
+    lengths = np.square(rows).sum(axis=1)
+    if rows.shape[1] > AXES:
+        _, _, axes = randomized_svd(rows, AXES, n_oversamples=32, n_iter=4, random_state=0)
+        rows = rows @ axes.T
+    return Coordinates(np.ascontiguousarray(rows), _left_out(lengths, rows), own)
+
+
+def _left_out(lengths: Floats, rows: Floats) -> Floats:
+    """The squares of what rows leave out of objects with these squared lengths; rounding is nothing."""
+    left = lengths - np.square(rows).sum(axis=1)
+    return np.where(left > 1e-9 * lengths.mean(), left, 0.0)
 
 
 class OfRows(Similarity):

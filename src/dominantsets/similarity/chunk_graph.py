@@ -90,6 +90,7 @@ class ChunkGraph(Similarity):
     """
 
     is_sparse = True
+    is_geometric = False
     costs_all_pairs = False
 
     @property

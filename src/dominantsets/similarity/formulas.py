@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from dominantsets._checks import check_real
 from dominantsets._typing import Floats
 from dominantsets.compiled import rows as compiled_rows
-from dominantsets.rows.base import Clusters, Sums
+from dominantsets.rows.base import Sums
 
 EXACT_LIMIT = 20_000  # objects up to which all pairs may be visited to find one exact number
 
@@ -101,25 +101,6 @@ class Formula:
             return None
         variance = -bias_sum - float(mean @ mean)
         return float(np.sqrt(max(0.0, self.offset - variance - f)))
-
-    def clusters(self, sums: Floats) -> tuple[Floats, Clusters]:
-        r"""From the sums of clusters' rows m, biases :math:`\beta` and objects n: their W, and fits to them.
-
-        With :math:`S_{ik} = c\,v_i \cdot m_k + n_k (b_i + m) + \beta_k` the sum of an object's similarities
-        to cluster k (its own among them), :math:`W_k = \sum_{i \in k} S_{ik}`, and its fit is
-        :math:`S_{ik} / \sqrt{W_k}`.
-        """
-        rows, biases, sizes = sums[:, :-2], sums[:, -2], sums[:, -1]
-        square = np.einsum("kf,kf->k", rows, rows)
-        W = self.factor * square + self.offset * sizes**2 + 2.0 * sizes * biases
-        roots = np.sqrt(np.maximum(W, 1e-300))
-        V = self.factor * rows / roots[:, None]
-        return W, Clusters(V, sizes / roots, (self.offset * sizes + biases) / roots)
-
-    def fits(self, rows: Any, squares: Any, clusters: Clusters) -> Any:
-        """How well rows with these squared lengths fit each cluster."""
-        out = rows @ clusters.V.T + clusters.constants
-        return out - np.multiply.outer(squares, clusters.slopes) if self.has_bias else out
 
     def with_offset(self, offset: Any, pairs: Pairs) -> Formula:
         """The formula with the constant that a user asks for, if it makes similarities nonnegative."""

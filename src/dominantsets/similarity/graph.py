@@ -32,6 +32,7 @@ class Graph(Similarity):
     """
 
     is_sparse = True
+    is_geometric = False
     costs_all_pairs = False
 
     def __init__(self, A: Any) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.base import Clusters, Cores, Detached, Mixture, Recipe, Rows, Sums
+from dominantsets._typing import Floats, Ints
+from dominantsets.rows.base import Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
-from dominantsets.rows.operations import Placed
-from dominantsets.similarity.base import OfRows, Similarity, Support, off_diagonal
+from dominantsets.similarity.base import Coordinates, OfRows, Similarity, of_rows, off_diagonal
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
+
+
+WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
 class LowRank(OfRows):
@@ -34,8 +35,6 @@ class LowRank(OfRows):
     >>> S.column(0)
     array([0., 1., 2.])
     """
-
-    has_cluster_sums = True
 
     def __init__(self, rows: Rows, formula: Formula, offset: Any = None) -> None:
         rows.check()
@@ -158,33 +157,18 @@ class LowRank(OfRows):
             return super().scatter(objects, own, scale, limit)
         return self.rows.scatter(self.recipe, objects, scale)
 
-    def cluster_sums(self, labels: Ints, n_clusters: int) -> Floats:
-        """The sums of the rows, of the biases and of the objects of each cluster."""
-        sums: Floats = self.rows.total("cluster_sums", self.recipe, n_clusters, each=self.rows.cut(labels))
-        return sums
+    def coordinates(self, objects: Ints) -> Coordinates:
+        assert self.self_similarity is not None
+        if self.n_features > WIDE:
+            return super().coordinates(objects)
+        return of_rows(np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects), self.self_similarity)
 
-    def place(self, clusters: Clusters, labels: Ints, outside: Flags) -> Placed:
-        """A round of refinement: one pass, d + 2 numbers per cluster come back beside the labels."""
-        each = self.rows.cut(labels, outside) if outside.size else self.rows.cut(labels)
-        parts = self.rows.ask("place", self.recipe, clusters, each=each)
-        return Placed(
-            np.concatenate([part.best for part in parts]),
-            np.concatenate([part.fit for part in parts]),
-            np.sum([part.sums for part in parts], axis=0),
-        )
+    def centre(self, objects: Ints, weights: Floats) -> Mixture:
+        return self.mix(objects, weights)
 
-    def fits_of(self, new: Any, clusters: Clusters) -> Floats:
-        """How well new objects fit each cluster: O(d) per object and cluster."""
-        there, out = self.arrivals(new), np.empty((new.shape[0], len(clusters.V)))
-        squares = there.square_norms
-        for part in row_blocks(there.rows.n, 8 * self.rows.d):
-            out[part] = self.formula.fits(there.rows.take(part), squares[part], clusters)
-        return out
-
-    def squared_radii(
-        self, cores: list[Support], summaries: list[Any], inside: Floats, squares: Floats
-    ) -> Floats:
-        return self.rows.every("squared_radii", self.recipe, Cores(summaries, inside, squares))
+    def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
+        parts = self.rows.ask("nearest", self.recipe, cores)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def detached(self) -> Similarity:
         light = copy(self)

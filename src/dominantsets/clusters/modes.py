@@ -1,0 +1,253 @@
+r"""The tree of modes: every group at its own scale.
+
+A dominant set of features is a ball: with :math:`t_i` the squared distance of object i from its centre c,
+
+.. math:: \sum_i \max(0, \rho^2 - t_i) = \kappa, \qquad u_i = \max(0, \rho^2 - t_i) / \kappa,
+          \qquad c = \sum_i u_i x_i,
+
+and :math:`\kappa` is the similarity of an object to its copy plus the shift. As :math:`\kappa` grows the balls
+grow, and where one comes to lean on the objects of another it is absorbed by it: that makes a tree. A *chain*
+is one ball followed over its life; a *node* is the part of a life between two absorptions that count. Groups
+are nodes (:mod:`dominantsets.clusters.selection`), and whether one is more than chance shows in two numbers
+(:mod:`dominantsets.clusters.evidence`):
+
+- *persistence*. In a region of constant density of dimension D a ball grows as
+  :math:`\kappa^{g}, g = D / (D + 2)`. F is the largest :math:`g \log(\kappa_2 / \kappa_1)` less the logarithm of
+  what the ball has really grown by meanwhile: constant density would have grown :math:`e^F`-fold.
+- *sharpness* s, 1 less the largest scatter of the ball's objects on one side of its centre, in units of what
+  constant density has: 0 in a flat region, beside an edge and along a curve, near 1 for what stands alone.
+
+Everything happens on coordinates of a sample of the objects, in which squared distances are half those of
+feature space; :math:`\kappa` is in proportion to the number of objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.evidence import Evidence, dimension
+from dominantsets.compiled import modes
+from dominantsets.compiled.threads import N_THREADS, parallel_map
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import Monitor
+
+LEAST = 8  # objects of a group, where nothing else is asked for
+RATIO = float(np.sqrt(2.0))  # of kappa between two levels
+STEPS, TOLERANCE = 20, 1e-5  # of the fixed point, for each level: the next one goes on from there
+MEET = 0.25  # of the variance of a ball's top, below which two centres are one
+NEIGHBOURS = 48  # among which a new ball is followed; the first levels and the dimension come from the nearest
+WINDOW = 2  # levels on either side, over which it is seen where a ball stays the same
+HALF = 0.5  # of a ball's weight that must lie on objects of its own
+
+
+@dataclass(eq=False)
+class Node:
+    """A group: a ball between two absorptions that count.
+
+    Attributes
+    ----------
+    chain : int
+        The ball.
+    first, last : int
+        Its levels: from ``first`` to ``last``, the latter excluded.
+    persistence, sharpness : float
+        How long it stays the same, and how sharply it stands out where it does.
+    level : int
+        Where it stays the same most: the level at which the group is taken. -1: it is no group anywhere.
+    size : int
+        Objects that the ball holds there.
+    chance : float
+        The logarithm of the number of such groups to be expected in data without structure.
+    children : list of Node
+        The groups that it absorbed.
+    """
+
+    chain: int
+    first: int
+    last: int = -1
+    persistence: float = 0.0
+    sharpness: float = 0.0
+    level: int = -1
+    size: int = 0
+    chance: float = np.inf
+    children: list[Node] = field(default_factory=list)
+
+
+class ModeTree:
+    """The balls of a sample, followed from few objects to all.
+
+    Parameters
+    ----------
+    sample : Coordinates
+        The objects.
+    least : int
+        How many objects a group must have.
+    monitor : Monitor
+        Its time limit, and Ctrl-C, end the tree between two levels: what has not merged stays apart.
+    """
+
+    def __init__(self, sample: Coordinates, least: int, monitor: Monitor) -> None:
+        self.sample, self.n = sample, len(sample.rows)
+        near, who = _neighbours(sample, min(self.n - 1, max(NEIGHBOURS, least)))
+        self.dimension = dimension(near)
+        self.least = min(least, near.shape[1])
+        self._evidence = Evidence(self.n, self.dimension)
+        self.halted = False
+        self._places: list[tuple[Ints, Floats]] = []  # of each level: chains, and where their centres are
+        self._state, self.levels = self._grow(near, who, monitor)
+        self._logs = np.log(self.levels)
+
+    def _grow(self, near: Floats, who: Ints, monitor: Monitor) -> tuple[modes.State, Floats]:
+        sample, n, b = self.sample, self.n, self.least
+        squares = near[:, : b - 1] ** 2  # itself, at 0, is one of the b
+        birth = b * squares[:, -1] - squares.sum(axis=1)
+        spread = float((sample.rows**2).sum(axis=1).max() + sample.extra.max())
+        top = 8.0 * n * max(spread, 1e-300)
+        low = max(float(np.quantile(birth, 0.01)), 1e-12 * top)
+        levels = low * RATIO ** np.arange(int(np.ceil(np.log(top / low) / np.log(RATIO))) + 1)
+        state = _empty(sample, birth, who, levels.size)
+        done = 0
+        for level, kappa in enumerate(levels.tolist()):
+            if level and monitor.out_of_time():
+                self.halted = True
+                break
+            self._advance(state, kappa, level)
+            done = level + 1
+            alive = state.alive[: state.counters[modes.CHAINS]]
+            if np.count_nonzero(alive) == 1 and (state.holder >= 0).all():
+                break
+        return state, levels[:done]
+
+    def _advance(self, state: modes.State, kappa: float, level: int) -> None:
+        """One level: every ball is followed, objects join, new balls start, and those that have met merge."""
+        live = np.flatnonzero(state.alive)
+        parts = [slice(k, None, N_THREADS) for k in range(min(N_THREADS, max(1, live.size // 8)))]
+        parallel_map(lambda part: modes.follow_some(state, live[part], kappa, STEPS, TOLERANCE), parts)
+        modes.join(state, live, kappa, level)
+        modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
+        live = np.flatnonzero(state.alive)
+        by_size = live[np.argsort(state.size[live], kind="stable")]
+        modes.settle(state, by_size, kappa, level, self.least, MEET)
+        large = live[state.own[live, level] >= self.least]
+        self._places.append((large, state.centre[large]))
+
+    # nodes ----------------------------------------------------------------------------------------------
+
+    def nodes(self, chance: float) -> list[Node]:
+        """The roots of the tree of groups that are no likelier by chance than this (a logarithm).
+
+        A life is cut only where a group is absorbed that counts, so that chance groups cut nothing.
+        """
+        state, count = self._state, int(self._state.counters[modes.CHAINS])
+        current = [Node(a, int(state.born[a])) for a in range(count)]
+        dead = np.flatnonzero(state.died[:count] >= 0)
+        for a in dead[np.argsort(state.sequence[dead])].tolist():
+            level, b = int(state.died[a]), int(state.into[a])
+            groups = self._groups(current[a], level, chance)
+            if groups:
+                others = self._groups(current[b], level, chance)
+                current[b] = Node(b, level, children=others + groups)
+        roots = [current[a] for a in range(count) if state.died[a] < 0]
+        for root in roots:
+            self._close(root, self.levels.size)
+        return roots
+
+    def _groups(self, node: Node, level: int, chance: float) -> list[Node]:
+        """A node that ends here, if it is a group; else those that it absorbed."""
+        self._close(node, level)
+        return [node] if node.chance < chance else node.children
+
+    def _close(self, node: Node, last: int) -> None:
+        """What a node is worth, now that its end is known."""
+        state, a, node.last = self._state, node.chain, last
+        span = slice(node.first, last)
+        own, sharp = state.own[a, span], state.sharpness[a, span]
+        able = np.flatnonzero((own >= self.least) & (state.share[a, span] >= HALF))
+        if not able.size:
+            return
+        grown = np.log(np.maximum(np.maximum.accumulate(own), 1))
+        gain = self._evidence.flat * self._logs[span] - grown
+        steps = gain[able] - np.minimum.accumulate(gain[able])
+        node.persistence, at = float(steps.max()), able[int(steps.argmax())]
+        chances = self._evidence.of_sharpness(sharp[able], own[able])
+        node.chance = self._evidence.together(
+            self._evidence.of_persistence(node.persistence, int(own[at])), float(chances.min())
+        )
+        best = able[int(np.argmin(self._change(a, node.first, last, able) + 1.0 / np.sqrt(own[able])))]
+        node.level, node.size = node.first + int(best), int(own[best])
+        node.sharpness = float(sharp[best])
+
+    def _change(self, a: int, first: int, last: int, places: Ints) -> Floats:
+        """How fast a ball grows about some of its levels: the exponent of kappa."""
+        level = first + places
+        before, after = np.maximum(level - WINDOW, first), np.minimum(level + WINDOW, last - 1)
+        mass = np.maximum(self._state.mass[a], 1)
+        width = (after - before) * np.log(RATIO)
+        change = np.abs(np.log(mass[after] / mass[before]))
+        return np.where(width > 0, change / np.maximum(width, 1e-300), 1.0)
+
+    def span(self, node: Node) -> tuple[float, float]:
+        """The values of kappa between which a node lives."""
+        return float(self.levels[node.first]), float(self.levels[min(node.last, self.levels.size - 1)])
+
+    def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
+        """Centre of a node's ball, the weights of all objects in it, and its kappa."""
+        level = node.level if level is None else level
+        X, extra, kappa = self.sample.rows, self.sample.extra, float(self.levels[level])
+        chains, centres = self._places[level]
+        c, t = centres[int(np.searchsorted(chains, node.chain))].copy(), np.empty(self.n)
+        r2 = modes.follow(X, extra, c, kappa, 0.0, t, 10 * STEPS, 1e-3 * TOLERANCE)
+        return c, np.maximum(r2 - t, 0.0) / kappa, kappa
+
+
+def _neighbours(sample: Coordinates, count: int) -> tuple[Floats, Ints]:
+    """Distances of every object to its nearest ones, and which they are: itself, and then those."""
+    rows, extra = sample.rows, sample.extra
+    if not extra.any():
+        search = "brute" if rows.shape[1] > 10 else "auto"  # trees lose in many dimensions
+        far, who = NearestNeighbors(n_neighbors=count + 1, algorithm=search).fit(rows).kneighbors(rows)
+    else:  # what the coordinates leave out of two objects is at right angles
+        lengths = np.square(rows).sum(axis=1) + extra
+        squares = lengths[:, None] + lengths - 2.0 * rows @ rows.T
+        np.fill_diagonal(squares, -1.0)
+        who = np.argpartition(squares, count, axis=1)[:, : count + 1]
+        near = np.take_along_axis(squares, who, axis=1)
+        order = np.argsort(near, axis=1, kind="stable")
+        who = np.take_along_axis(who, order, axis=1)
+        far = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
+    return np.ascontiguousarray(far[:, 1:]), np.ascontiguousarray(who, dtype=np.int64)
+
+
+def _empty(sample: Coordinates, birth: Floats, near: Ints, levels: int) -> modes.State:
+    """The state before the first level; there are never more chains than objects."""
+    n, d = sample.rows.shape
+    ints = np.full((5, n), -1, dtype=np.int64)
+    born, died, into, sequence, first = ints
+    return modes.State(
+        X=sample.rows,
+        extra=sample.extra,
+        birth=birth,
+        order=np.argsort(birth, kind="stable"),
+        near=near,
+        holder=np.full(n, -1, dtype=np.int64),
+        first=first,
+        joined=np.full(n, -1, dtype=np.int64),
+        centre=np.empty((n, d)),
+        radius=np.zeros(n),
+        size=np.zeros(n, dtype=np.int64),
+        alive=np.zeros(n, dtype=bool),
+        born=born,
+        died=died,
+        into=into,
+        sequence=sequence,
+        counters=np.zeros(2, dtype=np.int64),
+        own=np.zeros((n, levels), dtype=np.int64),
+        mass=np.zeros((n, levels), dtype=np.int64),
+        share=np.zeros((n, levels)),
+        sharpness=np.full((n, levels), -np.inf),
+        radii=np.zeros((n, levels)),
+    )

@@ -1,0 +1,290 @@
+r"""Every cluster at its own scale: a sample's tree of modes, and its groups among all objects.
+
+A ball of m of n objects that holds a share of :math:`\kappa_m` in the sample holds the same share of all objects
+at :math:`\kappa = \kappa_m n / m`; the shift is :math:`\kappa` less the similarity of an object to its copy. So
+each group of the tree becomes a problem of its own, solved from where the sample has it: every cluster is a
+dominant set of all the objects, with the certificate of its own shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.modes import LEAST, ModeTree, Node
+from dominantsets.clusters.selection import by_evidence, by_number, groups
+from dominantsets.compiled import modes
+from dominantsets.labels.mixture import Start
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
+from dominantsets.solvers.result import HALTS, End
+
+SAMPLE = 6_000  # objects of the tree, and so many for each cluster that is asked for or found
+SAMPLE_A_CLUSTER = 40
+SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
+FEWEST = 3  # objects of a group, where many clusters are asked for
+SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """A group of the sample: its centre, the weights of the sample's objects, its kappa, and its node.
+
+    A node is None for a ball that only fills up the number of clusters.
+    """
+
+    centre: Floats
+    weights: Floats
+    kappa: float
+    node: Node | None = None
+
+
+class Scales:
+    """The groups of a similarity, each at its own scale, as a sample has them.
+
+    Attributes
+    ----------
+    objects : ndarray of int
+        The sample.
+    sample : Coordinates
+        Its objects as points.
+    tree : ModeTree or None
+        Its tree; None where all objects are alike, or too few.
+    balls : list of Ball
+        The groups.
+    roots : list of Node
+        The tree that the groups are of.
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        degrees: Floats,
+        n_clusters: int | None,
+        min_cluster_size: int,
+        monitor: Monitor,
+    ) -> None:
+        self.n, self._similarity = similarity.n, similarity
+        self._wanted, self._least = n_clusters, min_cluster_size
+        self.tree: ModeTree | None = None
+        self.balls: list[Ball] = []
+        self.roots: list[Node] = []
+        size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
+        while True:
+            self._look(degrees, size, monitor)
+            # more clusters than expected: each needs some objects of its own in the sample
+            needed = SAMPLE_A_CLUSTER * len(self.balls)
+            if self.objects.size >= min(self.n, self._limit(needed)) or monitor.out_of_time():
+                break
+            size = int(1.5 * needed)
+
+    def _limit(self, size: int) -> int:
+        return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
+
+    def _look(self, degrees: Floats, size: int, monitor: Monitor) -> None:
+        self.objects = chosen(degrees, self._limit(size))
+        self.sample = self._similarity.coordinates(self.objects)
+        if self.objects.size < 4 or not self._apart():
+            self._one()
+            return
+        m, wanted = self.objects.size, self._wanted
+        least = LEAST if wanted is None else max(FEWEST, min(LEAST, m // (2 * wanted)))
+        least = max(least, min(m // 2, round(self._least * m / self.n))) if self._least > 1 else least
+        self.tree = tree = ModeTree(self.sample, least, monitor)
+        twins = 0
+        while True:
+            nodes, self.roots = by_evidence(tree) if wanted is None else by_number(tree, wanted + twins)
+            self.balls = _distinct([Ball(*tree.ball(node), node) for node in nodes])
+            more = len(nodes) - len(self.balls)
+            if wanted is None or more <= twins or len(nodes) < wanted + twins:
+                break
+            twins = more
+        if not self.balls:
+            self._one()
+        if wanted is not None:
+            self._fill_up(wanted)
+
+    def _apart(self) -> bool:
+        """Whether objects differ by more than rounding."""
+        spread = float(np.square(self.sample.rows).sum(axis=1).max(initial=0.0) + self.sample.extra.max())
+        return spread > max(self._similarity.rounding, 1e-13 * abs(self.sample.own))
+
+    def _one(self) -> None:
+        """All objects as one group: the largest ball of the tree, or equal weights where there is none."""
+        rows, m = self.sample.rows, self.objects.size
+        if self.tree is not None:
+            root = max(self.roots, key=lambda node: node.size)
+            if root.level >= 0:
+                self.balls = [Ball(*self.tree.ball(root), root)]
+                return
+        spread = float(np.square(rows - rows.mean(axis=0)).sum(axis=1).max(initial=0.0))
+        kappa = 4.0 * m * max(spread + float(self.sample.extra.max()), 0.25 * abs(self.sample.own) / m, 1e-300)
+        self.balls = [Ball(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
+
+    def _fill_up(self, wanted: int) -> None:
+        """Small balls about the objects that lie farthest from every group, in its radii."""
+        rows, extra, m = self.sample.rows, self.sample.extra, self.objects.size
+        away = np.full(m, np.inf)
+        for ball in self.balls:
+            self._farther(away, ball)
+        while len(self.balls) < min(wanted, m):
+            i = int(away.argmax())
+            if not away[i] > 0.0:
+                return
+            t = np.square(rows - rows[i]).sum(axis=1) + np.where(np.arange(m) == i, 0.0, extra)
+            near = np.partition(t, min(FEWEST, m - 1))[: FEWEST + 1]
+            kappa = max(float((near.max() - near).sum()), 0.5 * float(near[near > 0].min(initial=np.inf)))
+            centre, weights = rows[i].copy(), np.empty(m)
+            r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
+            weights = np.maximum(r2 - t, 0.0) / kappa
+            if any(float(weights @ (other.weights > 0.0)) > SAME for other in self.balls):
+                centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * kappa
+            self.balls.append(Ball(centre, weights, kappa))
+            self._farther(away, self.balls[-1])
+            away[i] = 0.0
+
+    def _farther(self, away: Floats, ball: Ball) -> None:
+        """The distances from the nearest group, with one more; objects in it are at 0."""
+        t = np.square(self.sample.rows - ball.centre).sum(axis=1)
+        inside = ball.weights > 0.0
+        unit = max(float(t[inside].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
+        np.minimum(away, np.where(inside, 0.0, t / unit), out=away)
+
+    def shift(self, kappa: float) -> float:
+        """The shift for all objects at which a ball of the sample is a cluster of them."""
+        return kappa * self.n / self.objects.size - self.sample.own
+
+    def groups(self) -> list[Node]:
+        """All nodes of the tree that are groups somewhere, clusters or not."""
+        return groups(self.roots)
+
+
+def _distinct(balls: list[Ball]) -> list[Ball]:
+    """Balls without those that are another one's twin: two chains that had not quite met."""
+    kept: list[Ball] = []
+    for ball in balls:
+        total = float(ball.weights.sum())
+        if all(float(np.minimum(ball.weights, other.weights).sum()) < SAME * total for other in kept):
+            kept.append(ball)
+    return kept
+
+
+class OwnScales(Iterator[DominantSet]):
+    """The clusters of some scales among all objects, found one by one as they are asked for.
+
+    Attributes
+    ----------
+    end : End or None
+        Why there are no more; None while there may be.
+    labels : ndarray of int
+        The number of each object's cluster; of one in several, the first.
+    balls : list of Ball
+        What the clusters found so far come from.
+    """
+
+    def __init__(
+        self, similarity: Similarity, scales: Scales, options: SolverOptions, monitor: Monitor, least: int
+    ) -> None:
+        self._similarity, self._scales, self._options = similarity, scales, options
+        self._monitor, self._least = monitor, least
+        self.end: End | None = None
+        self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
+        self.balls: list[Ball] = []
+        self.n_skipped = 0
+        self._next = 0
+
+    def restore(self, clusters: list[DominantSet]) -> None:
+        """Take up clusters that an earlier run of the same problem found."""
+        for cluster in clusters:
+            same = [
+                k
+                for k in range(self._next, len(self._scales.balls))
+                if abs(self._shift(k) - cluster.shift) <= 1e-9 * (1.0 + abs(cluster.shift))
+            ]
+            self._next = same[0] + 1 if same else self._next + 1
+            self._take(cluster, self._scales.balls[self._next - 1])
+
+    def _shift(self, k: int) -> float:
+        return self._scales.shift(self._scales.balls[k].kappa)
+
+    def _take(self, cluster: DominantSet, ball: Ball) -> None:
+        free = cluster.members[self.labels[cluster.members] < 0]
+        self.labels[free] = len(self.balls)
+        self.balls.append(ball)
+
+    def __next__(self) -> DominantSet:
+        balls = self._scales.balls
+        while self.end is None:
+            if self._next >= len(balls):
+                self.end = End.N_CLUSTERS
+                break
+            if self.balls and self._monitor.out_of_time():
+                self.end = End.TIME_LIMIT
+                break
+            ball = balls[self._next]
+            found = self._solve(ball, self._shift(self._next))
+            self._next += 1
+            self.end = HALTS.get(found.status)
+            if self._is_new(found) and len(found) >= self._least:
+                self._take(found, ball)
+                return found
+            self.n_skipped += 1
+        raise StopIteration
+
+    def _solve(self, ball: Ball, shift: float) -> DominantSet:
+        """The dominant set at a shift, from where the sample has it."""
+        self._monitor.n_clusters = len(self.balls)
+        self._monitor.n_left = int(np.count_nonzero(self.labels < 0))
+        options = self._options.chosen_for(self._similarity, shift, 0)
+        problem = make_problem(self._similarity, shift)
+        some = np.flatnonzero(ball.weights)
+        weights = ball.weights[some] / ball.weights[some].sum()
+        return problem.solve_from(Point(self._scales.objects[some], weights), options, self._monitor)
+
+    def _is_new(self, found: DominantSet) -> bool:
+        """Whether a set is not one that was found before, come upon again."""
+        names = self.labels[found.members]
+        taken = np.bincount(names[names >= 0], minlength=1)
+        other = int(taken.argmax())
+        size = np.count_nonzero(self.labels == other)
+        return not taken[other] > SAME * max(len(found), size)
+
+
+def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
+    """Where the labelling begins: the balls of the sample."""
+    rows, extra = scales.sample.rows, scales.sample.extra
+    out = []
+    for ball in balls:
+        t = np.square(rows - ball.centre).sum(axis=1) + extra
+        total = float(ball.weights.sum())
+        out.append(Start(ball.centre, float(ball.weights @ t) / total, ball.weights > 0.0))
+    return out
+
+
+def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet]) -> list[Start]:
+    """Where the labelling begins, from clusters of which the sample has members."""
+    out = []
+    for cluster in clusters:
+        places = np.searchsorted(objects, cluster.members)
+        places[places == objects.size] = 0
+        here = objects[places] == cluster.members
+        weights = np.zeros(objects.size)
+        weights[places[here]] = cluster.weights[here]
+        weights /= weights.sum()
+        centre = weights @ sample.rows
+        t = np.square(sample.rows - centre).sum(axis=1) + sample.extra
+        out.append(Start(centre, float(weights @ t), weights > 0.0))
+    return out
+
+
+def chosen(degrees: Floats, count: int) -> Ints:
+    """So many objects, spread evenly over the order of their degrees: the same ones in whatever order."""
+    n = degrees.size
+    if n <= count:
+        return np.arange(n)
+    places = np.linspace(0, n - 1, count).astype(np.int64)
+    return np.sort(np.argsort(degrees, kind="stable")[places])

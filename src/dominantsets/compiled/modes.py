@@ -1,0 +1,301 @@
+"""The compiled part of the tree of modes: balls that are followed as kappa grows.
+
+A ball has a centre c and the squared radius that solves sum max(0, r2 - t_i) = kappa, where t_i is the squared
+distance of object i from c; its weights are u_i = max(0, r2 - t_i) / kappa, and at a mode c is the mean of the
+objects under them. ``extra`` holds, for each object, the square of what its coordinates leave out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets.compiled.jit import reassociated
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POWER = 10  # steps towards the direction of the largest scatter
+CHAINS, DEATHS = 0, 1  # places in State.counters
+REACH = 6.0  # squared radii within which objects may come into a ball at the next level
+PASSES = 100  # over the distances, to find a radius: a bound that is never reached
+
+
+class State(NamedTuple):
+    """The objects, and every chain of modes so far; a chain is one mode followed over the levels."""
+
+    X: Floats
+    extra: Floats
+    birth: Floats  # kappa at which a ball about an object holds as many objects as a group must have
+    order: Ints  # objects by rising birth
+    near: Ints  # the nearest objects of each, itself first
+    holder: Ints  # the chain that has each object, through those that died into it; -1 for none
+    first: Ints  # the chain that held it first
+    joined: Ints  # the level at which
+    centre: Floats
+    radius: Floats  # squared
+    size: Ints  # objects held
+    alive: NDArray[np.bool_]
+    born: Ints
+    died: Ints
+    into: Ints  # the chain that a dead one was absorbed by
+    sequence: Ints  # which death it was: several may fall on one level
+    counters: Ints
+    own: Ints  # chain x level: objects of the ball that the chain holds
+    mass: Ints  # objects of the ball
+    share: Floats  # weight on its own objects
+    sharpness: Floats
+    radii: Floats
+
+
+@reassociated
+def ball(X: Floats, extra: Floats, c: Floats, kappa: float, r2: float, t: Floats) -> float:
+    """Fill t with the squared distances from c; the squared radius, sought from r2 on."""
+    m, d = X.shape
+    for i in range(m):
+        row, s = X[i], extra[i]
+        for j in range(d):
+            e = row[j] - c[j]
+            s += e * e
+        t[i] = s
+    if r2 <= 0.0:
+        r2 = np.inf
+    last = -1
+    for _ in range(PASSES):
+        count, total = 0, 0.0
+        for i in range(m):
+            if t[i] < r2:
+                count += 1
+                total += t[i]
+        if count == 0:
+            r2 = t.min() + kappa
+            continue
+        if count == last:
+            break
+        last = count
+        r2 = (kappa + total) / count
+    return r2
+
+
+@reassociated
+def follow(
+    X: Floats, extra: Floats, c: Floats, kappa: float, r2: float, t: Floats, steps: int, tolerance: float
+) -> float:
+    """Move c to a mode, in place; t and the squared radius are those of where it ends."""
+    m, d = X.shape
+    new = np.empty(d)
+    for _ in range(steps):
+        r2 = ball(X, extra, c, kappa, r2, t)
+        new[:] = 0.0
+        for i in range(m):
+            if t[i] < r2:
+                u, row = (r2 - t[i]) / kappa, X[i]
+                for j in range(d):
+                    new[j] += u * row[j]
+        moved = 0.0
+        for j in range(d):
+            moved += (new[j] - c[j]) ** 2
+            c[j] = new[j]
+        if moved < tolerance * r2:
+            break
+    return ball(X, extra, c, kappa, r2, t)
+
+
+@reassociated
+def sharpness(X: Floats, members: Ints, c: Floats, kappa: float, farthest: int) -> float:
+    """1 minus the largest scatter of a ball's members on one side of its centre, in units of flat density.
+
+    Along a direction v of length 1 it is 4 / kappa times the sum of (v y)² over members y with v y > 0. In a
+    region of constant density it is 1 for every v; beside an edge of the data it is still 1 on the inner side.
+    """
+    d = X.shape[1]
+    v, w = X[farthest] - c, np.empty(d)
+    length = np.sqrt((v * v).sum())
+    if length <= 0.0:
+        return 1.0
+    v /= length
+    top = 0.0
+    for side in range(2):
+        if side == 1:
+            v = -v
+        scatter = 0.0
+        for _ in range(POWER):
+            w[:] = 0.0
+            for i in members:
+                row, s = X[i], 0.0
+                for j in range(d):
+                    s += (row[j] - c[j]) * v[j]
+                if s > 0.0:
+                    for j in range(d):
+                        w[j] += s * (row[j] - c[j])
+            scatter = np.sqrt((w * w).sum())
+            if scatter <= 0.0:
+                break
+            for j in range(d):
+                v[j] = w[j] / scatter
+        top = max(top, scatter)
+    return 1.0 - 4.0 * top / kappa
+
+
+@reassociated
+def follow_some(state: State, chains: Ints, kappa: float, steps: int, tolerance: float) -> None:
+    """Follow some of the chains to the next level, among the objects within reach of where they are.
+
+    Where a ball has moved so far that others could be in it, it is followed again among all.
+    """
+    X, m = state.X, state.X.shape[0]
+    t, few, extra = np.empty(m), np.empty_like(X), np.empty(m)
+    for a in chains:
+        c, reach = state.centre[a], REACH * state.radius[a]
+        before, count = c.copy(), 0
+        for i in range(m):
+            row, s = X[i], state.extra[i]
+            for j in range(X.shape[1]):
+                e = row[j] - c[j]
+                s += e * e
+            if s < reach:
+                few[count], extra[count] = row, state.extra[i]
+                count += 1
+        r2, moved = np.inf, 0.0
+        if count:
+            r2 = follow(few[:count], extra[:count], c, kappa, state.radius[a], t[:count], steps, tolerance)
+            for j in range(c.size):
+                moved += (c[j] - before[j]) ** 2
+        if np.sqrt(moved) + np.sqrt(r2) > np.sqrt(reach):
+            r2 = follow(X, state.extra, c, kappa, state.radius[a], t, steps, tolerance)
+        state.radius[a] = r2
+
+
+@reassociated
+def join(state: State, chains: Ints, kappa: float, level: int) -> None:
+    """Objects that nobody holds join the ball with the largest weight on them."""
+    m = state.X.shape[0]
+    t, best, to = np.empty(m), np.zeros(m), np.full(m, -1)
+    for a in chains:
+        r2 = ball(state.X, state.extra, state.centre[a], kappa, state.radius[a], t)
+        for i in range(m):
+            if state.holder[i] < 0 and r2 - t[i] > best[i]:
+                best[i], to[i] = r2 - t[i], a
+    for i in range(m):
+        if to[i] >= 0:
+            hold(state, i, to[i], level)
+
+
+@reassociated
+def hold(state: State, i: int, a: int, level: int) -> None:
+    """Object i belongs to chain a from this level on."""
+    state.holder[i], state.first[i], state.joined[i] = a, a, level
+    state.size[a] += 1
+
+
+@reassociated
+def start(state: State, kappa: float, level: int, least: int, steps: int, tolerance: float) -> None:
+    """Objects about which a ball is now large enough, and that nobody holds, start chains: densest first.
+
+    Only those that lie denser than all of the nearest ones do; others go where a denser neighbour is. A new
+    ball is small, so it is followed among the nearest objects only, unless it comes to hold them all.
+    """
+    X, near = state.X, state.near
+    m, count = X.shape[0], near.shape[1]
+    t, few, extra = np.empty(m), np.empty((count, X.shape[1])), np.empty(count)
+    for i in state.order:
+        if state.birth[i] > kappa:
+            break
+        if state.holder[i] >= 0:
+            continue
+        denser = -1
+        for k in range(1, least):  # the nearest first; all that are denser are held by now
+            j = near[i, k]
+            if denser < 0 and state.holder[j] >= 0 and state.birth[j] < state.birth[i]:
+                denser = j
+        if denser >= 0:
+            hold(state, i, state.holder[denser], level)
+            continue
+        a = state.counters[CHAINS]
+        state.counters[CHAINS] += 1
+        state.centre[a] = X[i]
+        state.alive[a], state.born[a] = True, level
+        for k in range(count):
+            few[k], extra[k] = X[near[i, k]], state.extra[near[i, k]]
+        some = t[:count]
+        r2 = follow(few, extra, state.centre[a], kappa, 0.0, some, steps, tolerance)
+        if some.max() < r2:
+            state.centre[a] = X[i]
+            r2 = follow(X, state.extra, state.centre[a], kappa, 0.0, t, steps, tolerance)
+            for j in range(m):
+                if state.holder[j] < 0 and t[j] < r2:
+                    hold(state, j, a, level)
+        else:
+            for k in range(count):
+                if state.holder[near[i, k]] < 0 and some[k] < r2:
+                    hold(state, near[i, k], a, level)
+        state.radius[a] = r2
+        if state.holder[i] < 0:
+            hold(state, i, a, level)
+
+
+@reassociated
+def settle(state: State, chains: Ints, kappa: float, level: int, least: int, meet: float) -> None:
+    """Note what each ball holds; one that leans on another's objects, or has met it, dies into it.
+
+    ``chains`` come by rising size, so that the smaller dies into the larger.
+    """
+    X, m = state.X, state.X.shape[0]
+    t, on = np.empty(m), np.zeros(state.counters[CHAINS])
+    members = np.empty(m, np.int64)
+    for a in chains:
+        r2 = ball(X, state.extra, state.centre[a], kappa, state.radius[a], t)
+        on[:] = 0.0
+        total, own, count = 0.0, 0, 0
+        far = 0
+        for i in range(m):
+            if t[i] < r2:
+                if count == 0 or t[i] > t[far]:
+                    far = i
+                members[count] = i
+                count += 1
+                total += r2 - t[i]
+                h = state.holder[i]
+                if h >= 0:
+                    on[h] += r2 - t[i]
+                    own += h == a
+        on /= max(total, 1e-300)
+        state.own[a, level], state.mass[a, level] = own, count
+        state.share[a, level], state.radii[a, level] = on[a], r2
+        if own >= least and on[a] >= 0.5:
+            state.sharpness[a, level] = sharpness(X, members[:count], state.centre[a], kappa, far)
+        else:
+            state.sharpness[a, level] = -np.inf
+        # the curvature of the ball's top, as a variance: centres much nearer than it are one mode
+        h2 = kappa / (max(1, count) * r2)
+        reach = meet * r2 * h2 / (2.0 * (1.0 + h2))
+        to, top = -1, on[a]
+        for b in chains:
+            if outranks(state, b, a) and on[b] > top:
+                top, to = on[b], b
+        if to < 0:
+            for b in chains:
+                if outranks(state, b, a):
+                    gap = 0.0
+                    for j in range(X.shape[1]):
+                        gap += (state.centre[a, j] - state.centre[b, j]) ** 2
+                    if gap < reach and (to < 0 or state.size[b] > state.size[to]):
+                        to = b
+        if to >= 0:
+            state.alive[a], state.died[a], state.into[a] = False, level, to
+            state.sequence[a] = state.counters[DEATHS]
+            state.counters[DEATHS] += 1
+            state.size[to] += state.size[a]
+            for i in range(m):
+                if state.holder[i] == a:
+                    state.holder[i] = to
+
+
+@reassociated
+def outranks(state: State, b: int, a: int) -> bool:
+    """Whether chain b is alive and larger than a; of equals, the older."""
+    if b == a or not state.alive[b]:
+        return False
+    return state.size[b] > state.size[a] or (state.size[b] == state.size[a] and b < a)
