@@ -39,7 +39,7 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     return as_similarity(X, affinity, device=device, **(estimator.affinity_params or {}))
 
 
-def given(estimator: Any, X: Any) -> bool:
+def is_given(estimator: Any, X: Any) -> bool:
     """Whether the similarity is the caller's, who may use it again."""
     return isinstance(X, Similarity) or isinstance(estimator.affinity, Similarity)
 

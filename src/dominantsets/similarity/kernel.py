@@ -58,7 +58,7 @@ class _Matrix:
             return self.dense
         with self._lock:  # threads that solve beside each other wait for one matrix
             self._asked += pairs
-            if self.dense is None and 2 * self._asked >= kernel.n**2:  # of each pair and its mirror image, one
+            if self.dense is None and 2 * self._asked >= kernel.n**2:  # of two mirror images one is made
                 free = memory_available()
                 if free is None or 2 * 8 * kernel.n**2 <= free:
                     self.dense = Dense.made_here(kernel.all_pairs(), kernel.self_similarity)
@@ -379,7 +379,7 @@ class Indexed(Similarity):
         self._kernel.release()
 
     def column(self, i: int) -> Floats:
-        with single_threaded():  # here and below: who knows whether the user's data can be read by two at once
+        with single_threaded():  # here and below: two threads might not be able to read the user's data
             return self._kernel.column(i)
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
