@@ -3,10 +3,10 @@
 Run ``python benchmarks/kernels.py``; it prints a table and writes results/kernels.json. Seconds from the
 features to the answer, the best of a few rounds in turn in one process on one thread: ``affinity="rbf"`` and
 the like, against the matrix made with SciPy's ``cdist`` and NumPy, the making included, and passed as
-"precomputed". ``fit`` is ``DominantSets(5, shift=s, assign=None).fit`` and ``solve`` is ``solve(S, shift=s)``,
-with the same s (three times the mean degree over n) and the same gamma on both sides. ``default`` is
-``DominantSets(5).fit`` as users call it, which chooses gamma and the shift (not the same on both sides: a
-matrix has no offset), and refines.
+"precomputed". ``fit`` is ``DominantSets(5, shift=s, assign=None).fit`` and ``solve`` is
+``solve(S, shift=s)``, with the same s (three times the mean degree over n) and gamma on both
+sides. ``default`` is ``DominantSets(5).fit`` as users call it, which chooses gamma and the shift (not the
+same on both sides: a matrix has no offset), and refines.
 """
 
 from __future__ import annotations
