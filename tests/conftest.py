@@ -15,7 +15,10 @@ from threadpoolctl import threadpool_limits
 
 pytest.register_assert_rewrite("support")
 
+from dominantsets.similarity import kernel  # noqa: E402
 from support import KINDS, similarity_of  # noqa: E402 (its asserts are rewritten first)
+
+DTYPES = ("float64", "float32")
 
 # A property must not depend on how fast the machine is, and a failure must be repeatable.
 settings.register_profile(
@@ -72,10 +75,19 @@ def data_folder() -> Path:
     return folder
 
 
-@pytest.fixture(params=[(k, t) for k in KINDS for t in ("float64", "float32")], ids="-".join)
-def kind(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, np.ndarray, float]:
+# kernels of few objects answer from a matrix that they keep: they are tested without it, too
+KERNELS = ("rbf", "laplacian", "euclidean", "callable", "numbers", "sparse-rbf")
+COMPUTED = [(k, t, "computed") for k in KERNELS for t in DTYPES]
+
+
+@pytest.fixture(params=[(k, t) for k in KINDS for t in DTYPES] + COMPUTED, ids="-".join)
+def kind(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, Any, np.ndarray, float]:
     """Every kind of similarity with its own dense matrix and the rounding of its storage."""
-    name, dtype = request.param
+    name, dtype, *computed = request.param
+    if computed:
+        monkeypatch.setattr(kernel, "KEPT", 0)
     S, A = similarity_of(name, dtype, tmp_path)
     rounding = 1e-9 if name == "diffusion" else 1e-12  # of eigenvectors
     return name, S, A, rounding * float(A.max())

@@ -22,6 +22,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from dominantsets import DominantSets, End, Status, as_similarity, peel, solve
 from dominantsets.compiled import jit as _compile
+from dominantsets.similarity import kernel
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.api import HostProblem
 from support import assert_certified, features, given_comparisons, random_similarity
@@ -63,8 +64,9 @@ def test_features_permuted_and_scaled(kind, seed):
         assert scaled.value == pytest.approx(factor * one.value, rel=1e-9)
 
 
-def test_kept_columns_stay_useful_from_cluster_to_cluster():
+def test_kept_columns_stay_useful_from_cluster_to_cluster(monkeypatch):
     """The clock of the cache once restarted with every cluster, and the newest columns went first."""
+    monkeypatch.setattr(kernel, "KEPT", 0)
     S = as_similarity(features(300), "rbf", gamma=0.05)
     problem = HostProblem(S, 8.0, cache_bytes=8 * 300 * 120)
     counts = []

@@ -39,6 +39,11 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     return as_similarity(X, affinity, device=device, **(estimator.affinity_params or {}))
 
 
+def is_given(estimator: Any, X: Any) -> bool:
+    """Whether the similarity is the caller's, who may use it again."""
+    return isinstance(X, Similarity) or isinstance(estimator.affinity, Similarity)
+
+
 def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
     if not is_tensor(X):

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import warn
-from dominantsets._input import new_objects, set_tags, similarity_of
+from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
@@ -343,6 +343,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         with bar or nullcontext(self.callback) as callback:
             self._find(similarity, options, Monitor(self.max_time, callback))
         self._warn()
+        if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
+            similarity.release()
         return self
 
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import check_int, check_real, warn
-from dominantsets._input import set_tags, similarity_of
+from dominantsets._input import is_given, set_tags, similarity_of
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.minimum_size import guaranteed_shift
 from dominantsets.clusters.peeling import PATIENCE, check_peeling
@@ -186,6 +186,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         else:
             found = choose_shift(similarity, degrees, None, refined=False, monitor=monitor)
             self.labels_ = self.cut(shift=max(found.shift, float(self.levels_[-1])))
+        if not is_given(self, X):
+            similarity.release()
         return self
 
     def cut(self, n_clusters: int | None = None, *, shift: float | None = None) -> Ints:

@@ -73,10 +73,12 @@ def test_replicator_stops_when_two_iterates_are_close():
     assert solve(A, algorithm="replicator", start="barycenter", tol=eps, max_iter=10_000).n_iter == expected
 
 
-def test_columns_of_features_are_computed_once_and_kept_within_bounds():
+def test_columns_of_features_are_computed_once_and_kept_within_bounds(monkeypatch):
+    from dominantsets.similarity import kernel
     from dominantsets.solvers import Monitor, SolverOptions
     from dominantsets.solvers.api import HostProblem
 
+    monkeypatch.setattr(kernel, "KEPT", 0)
     S = as_similarity(features(200), "rbf", gamma=0.02)
     options = SolverOptions("pairwise", max_iter=5_000)
     roomy = HostProblem(S, 2.0)

@@ -237,6 +237,9 @@ class Similarity(ABC):
         """What the solvers are given: itself, or a copy where that is more use to them."""
         return self
 
+    def release(self) -> None:  # noqa: B027 (most kinds keep nothing)
+        """Let go of what was kept for the run that is over; it is made again where it is needed again."""
+
     def require_dual(self) -> Any:
         """The similarity, if it has the low-rank structure that the dual needs."""
         raise ValueError(

@@ -52,6 +52,15 @@ class Dense(Similarity):
                 "they are taken as zero (an object is not its own neighbour)."
             )
 
+    @classmethod
+    def made_here(cls, A: Floats, self_similarity: float | None) -> Dense:
+        """Around similarities of our own, symmetric with a zero diagonal: they need no check."""
+        out = cls.__new__(cls)
+        out._A = _laid_out(A)
+        out.n = out.n_features = A.shape[0]
+        out.self_similarity, out._diagonal = self_similarity, np.zeros(A.shape[0])
+        return out
+
     @property
     def stored(self) -> NDArray[Any]:
         return self._A

@@ -1,7 +1,8 @@
-"""Features under a kernel that has no low-rank form: computed block by block, never kept."""
+"""Features under a kernel that has no low-rank form: computed block by block, kept where they are few."""
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable
 from copy import copy
@@ -9,15 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from dominantsets._checks import check_int, check_real
+from dominantsets._checks import check_int, check_real, memory_available
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled.threads import row_blocks
+from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, single_threaded, thread_slices
 from dominantsets.rows.base import Recipe, Rows
 from dominantsets.rows.memory import ArrayRows, InMemory, kernel_lengths, kernel_rows
 from dominantsets.rows.operations import Few
-from dominantsets.similarity.base import OfRows, Similarity, hashed, off_diagonal
+from dominantsets.similarity.base import HASHED, OfRows, Similarity, evenly, hashed, off_diagonal
+from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.formulas import (
     Distance,
     Gaussian,
@@ -31,11 +34,46 @@ SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects from which degrees are estimated
 MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
+KEPT = 5_000  # objects up to which all similarities are kept, in 200 MB: benchmarks/kernels.py
+TILE = 256  # side of the tiles in which they are made: of the cache, and small for a user's function
+
+
+class _Matrix:
+    """All similarities of few objects, once so many were asked for that making them all costs no more.
+
+    It goes with no copy and no pickle: whoever gets one begins without.
+    """
+
+    def __init__(self) -> None:
+        self.dense: Dense | None = None
+        self._asked = 0
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Matrix, ()
+
+    def after(self, pairs: int, kernel: Kernel) -> Dense | None:
+        """The matrix, if it is there or these pairs make it worth while."""
+        if self.dense is not None or kernel.n > KEPT or not kernel.in_memory:
+            return self.dense
+        with self._lock:  # threads that solve beside each other wait for one matrix
+            self._asked += pairs
+            if self.dense is None and 2 * self._asked >= kernel.n**2:  # of two mirror images one is made
+                free = memory_available()
+                if free is None or 2 * 8 * kernel.n**2 <= free:
+                    self.dense = Dense.made_here(kernel.all_pairs(), kernel.self_similarity)
+                self._asked = 0  # where memory is short it is looked at again after as many pairs
+            return self.dense
+
+    def drop(self) -> None:
+        self.dense, self._asked = None, 0
 
 
 class Kernel(OfRows):
     """A similarity computed from two sets of feature rows by a formula.
 
+    Up to 5,000 objects in memory it makes the whole matrix once and answers from it, as soon as half as many
+    similarities were asked for; where memory is short, and above, every question computes what it needs.
     Degrees are exact up to 20,000 objects. Above that they are estimated from 2,000 objects drawn
     without replacement, and ``degrees_error`` holds the largest standard error of the estimates.
     """
@@ -47,6 +85,7 @@ class Kernel(OfRows):
         self.rows = rows
         self.n, self.n_features = rows.n, rows.d
         self._here: Kernel | None = None
+        self._matrix = _Matrix()
         center = rows.mean() if formula.centred else None
         self.recipe = Recipe(uuid.uuid4().hex, formula, center)
 
@@ -70,8 +109,53 @@ class Kernel(OfRows):
             return super().solver(algorithm, shift, start)
         return self.rows.kernel_solver(algorithm, "working-set", start)
 
+    @property
+    def stored(self) -> NDArray[Any] | None:
+        dense = self._matrix.dense
+        return None if dense is None else dense.stored
+
+    def release(self) -> None:
+        self._matrix.drop()
+
+    def all_pairs(self) -> Floats:
+        """A new array of all similarities, each computed once and mirrored."""
+        n, formula, every = self.n, self.formula, np.arange(self.n)
+        rows = self.rows_of(every) if self.rows.dense else None
+        lengths = self._lengths if formula.of_inner_products else None
+        out = np.empty((n, n))
+
+        def between(a: slice, b: slice) -> Floats:
+            if lengths is None:
+                assert rows is not None
+                return np.asarray(formula.between(rows[a], rows[b]))
+            products = self._arrays.gram(every[a], every[b]) if rows is None else rows[a] @ rows[b].T
+            return np.asarray(formula.of_products(products, lengths[a], lengths[b]))
+
+        parts = list(row_blocks(n, 1, TILE))
+        tiles = [(a, b) for k, a in enumerate(parts) for b in parts[k:]]
+        workers = min(len(tiles), len(thread_slices(n * n, GRAIN)))
+
+        def work(mine: slice) -> None:
+            for a, b in tiles[mine]:
+                tile = between(a, b)
+                out[b, a] = tile.T
+                out[a, b] = tile
+
+        parallel_map(work, [slice(k, len(tiles), workers) for k in range(workers)])
+        np.fill_diagonal(out, 0.0)
+        return out
+
+    def column(self, i: int) -> Floats:
+        kept = self._matrix.after(self.n, self)
+        return super().column(i) if kept is None else kept.column(i)
+
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
+        kept = self._matrix.after(rows.size * cols.size, self)
+        return self.computed(rows, cols) if kept is None else kept.block(rows, cols)
+
+    def computed(self, rows: Ints, cols: Ints) -> Floats:
+        """As ``block``, from the rows."""
         if self.in_memory and self.formula.of_inner_products:
             return off_diagonal(self._by_products(self._arrays, self._lengths, rows, cols), rows, cols)
         Q = self.rows_of(cols)
@@ -114,6 +198,9 @@ class Kernel(OfRows):
         return Few(objects, rows, weights)
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
+        kept = self._matrix.after(self.n * len(support), self)
+        if kept is not None:
+            return kept.gradient(np.asarray(support), np.asarray(weights))
         return self.rows.every("kernel_sums", self.recipe, self.few(support, weights))
 
     def degrees(self, random_state: int | np.random.RandomState | None = 0) -> Floats:
@@ -258,7 +345,7 @@ class Custom(Kernel):
     def __init__(self, rows: Rows, function: Callable[[Any, Any], Any]) -> None:
         super().__init__(_only_dense(rows, "a callable"), Function(function))
         some = self.representatives(20)
-        piece = self.block(some, some)
+        piece = self.computed(some, some)  # from the function: what is kept is symmetric in any case
         # an object's similarity to its copy, from blocks of a few rows: all of them where they are few
         chosen = self.representatives(SAMPLED_ABOVE)
         parts = np.array_split(chosen, -(-chosen.size // 16))
@@ -284,14 +371,32 @@ class Indexed(Similarity):
     def _numbered(self, P: Floats, Q: Floats) -> Any:
         return self.function(P[:, 0].astype(np.int64), Q[:, 0].astype(np.int64))
 
+    @property
+    def stored(self) -> NDArray[Any] | None:
+        return self._kernel.stored
+
+    def release(self) -> None:
+        self._kernel.release()
+
+    def column(self, i: int) -> Floats:
+        with single_threaded():  # here and below: two threads might not be able to read the user's data
+            return self._kernel.column(i)
+
     def block(self, rows: Ints, cols: Ints) -> Floats:
-        return self._kernel.block(rows, cols)
+        with single_threaded():
+            return self._kernel.block(rows, cols)
+
+    def gradient(self, support: Ints, weights: Floats) -> Floats:
+        with single_threaded():
+            return self._kernel.gradient(support, weights)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         return self._kernel.cross(new, cols)
 
     def fingerprint(self) -> str:
-        return hashed(Function(self.function), super().fingerprint())
+        some = evenly(np.arange(self.n), HASHED)  # from the function: the same bits whatever is kept
+        similarities = self._kernel.computed(some, some)
+        return hashed(Function(self.function), hashed(type(self).__name__, self.n, similarities))
 
 
 def _only_dense(rows: Rows, affinity: str) -> Rows:

@@ -153,7 +153,9 @@ class Problem:
 
     @property
     def columns(self) -> Columns:
-        if self._columns is None:
+        """Columns for a run that begins."""
+        # a kernel may have formed its matrix since: then there is nothing to copy out of it
+        if self._columns is None or not (self._columns.in_place or self.similarity.stored is None):
             self._columns = Columns(self.similarity, self._cache_bytes)
         return self._columns
 
@@ -172,7 +174,7 @@ class Problem:
     def thread_copy(self) -> Problem:
         """The same problem for another thread: everything is shared but the columns that are kept."""
         other = copy.copy(self)
-        if self.similarity.stored is None:
+        if self._columns is not None and not self._columns.in_place:
             other._columns = None
         return other
 
@@ -317,6 +319,7 @@ class Columns:
         stored = similarity.stored
         self.n_computed = 0
         self.clock = 0  # runs on from one cluster to the next
+        self.in_place = stored is not None
         if stored is not None:
             self.array: NDArray[Any] = stored
             self.slot = np.arange(n)
