@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,7 +24,9 @@ from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart, sampled_start
 from dominantsets.clusters.peeling import Peeling, check_peeling, renumbered
+from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
+from dominantsets.clusters.table import Selection, of_scales, of_shift
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -32,7 +34,8 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
-from dominantsets.labels.partition import Partition
+from dominantsets.labels.mixture import label_by_clouds
+from dominantsets.labels.partition import Partition, label_by_fit
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.progress import progress_bar
@@ -51,7 +54,7 @@ MOVED = {
     "sampling": "multistart_params",
     "max_overlap": "multistart_params",
 }
-_NOBODY = np.empty(0, dtype=np.int64)
+SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 DEFAULTS: dict[str, dict[str, Any]] = {
     "solver_params": {"start": "vertex", "tol": 1e-10, "max_iter": 100_000, "cutoff": 2e-12},
     "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
@@ -70,8 +73,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : int, optional
-        Largest number of clusters. Without it, those that stand alone: sharper than noise is, and not the
-        shell of another one (:mod:`dominantsets.clusters.significance`); there may be none.
+        Number of clusters: those that stand alone first, others only to fill up. Without it, those that stand
+        alone: more persistent, or sharper, than chance would have it in data without structure
+        (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -82,14 +86,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
     shift : float, "auto", "guaranteed" or "sufficient", default="auto"
-        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto" tries four, in proportion
-        to n so that clusters keep their extent as more objects are drawn from one distribution, and takes
-        the one with the clusters that stand out most (:mod:`dominantsets.clusters.shift`; ``resolution_`` has
-        the reason); for a graph, 0.9 of its mean degree, or less where that many clusters take less. It may
-        be negative, where a constant in the
-        similarity is larger than needed. "guaranteed" is the least shift for which it is proved that no
-        cluster has fewer than ``min_cluster_size`` members; "sufficient" searches for a smaller one that is
-        enough on these data (about ten times the work).
+        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto": every cluster has its own, where
+        it stays the same longest as the shift rises (:mod:`dominantsets.clusters.modes`; ``print(selection_)``
+        has the reasons). A number is the shift of all clusters, which are then peeled off one after another. It
+        may be negative, where a constant in the similarity is larger than needed. "guaranteed" is the least
+        shift for which it is proved that no cluster has fewer than ``min_cluster_size`` members; "sufficient"
+        searches for a smaller one that is enough on these data (about ten times the work).
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
@@ -100,18 +102,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", None}, default="refine"
-        What becomes of objects in no core. "refine": all objects, those of the cores too, move to the
-        cluster that they fit best until nothing moves, see :mod:`dominantsets.labels.refinement`; "average":
-        those in no core join the cluster with which they have the highest average similarity (the paper's
-        post-assignment); None: they stay -1, and the labels are the cores'.
-    noise : "auto", "payoff", float or None, default="auto"
-        With ``assign="refine"``, what gets no label (-1): "auto", what lies far outside every core, or all
-        that lies outside where much lies far (:func:`dominantsets.labels.partition.noise_of`); a quantile q,
-        objects that fit their cluster less well than the q-quantile of its core; "payoff", all that are in
-        no core; None, nothing.
+        What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
+        belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster with
+        which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
+    noise : "auto", None, "cores" or float, default="auto"
+        With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one is
+        strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody outside
+        the dominant sets; a number: that share of the objects, those farthest out in their clusters.
     n_starts : int, default=1
-        1 peels clusters one after another from their vertex. More: multi-start, in passes that solve from
-        so many sampled objects at once, see :func:`multistart`.
+        Where a shift is given: 1 peels clusters one after another from their vertex. More: multi-start, in
+        passes that solve from so many sampled objects at once, see :func:`multistart`.
     multistart_params : dict, optional
         Any of ``sampling`` ("uniform", or "dpp": a determinantal point process, which avoids objects that are
         alike) and ``max_overlap`` (0.1: the largest share of a cluster's members that may be in better
@@ -141,27 +141,32 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
-        The cluster of each object in the order found, or -1.
+        The cluster of each object, or -1.
+    probabilities_ : ndarray of shape (n,)
+        How typical an object is of its cluster: the share of the cluster that lies farther out; 0 for noise.
     clusters_ : list of DominantSet
-        Members, weights and certificate of each cluster.
+        Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members have
+        another label, ``selection_`` counts them under "elsewhere".
     n_clusters_ : int
         Number of clusters found.
     exemplars_ : ndarray of shape (n_clusters_,)
         The object with the largest weight of each cluster.
-    cores_ : ndarray of shape (n,)
-        The labels before ``assign``: members of the dominant sets themselves.
+    core_labels_ : ndarray of shape (n,)
+        The labels of the dominant sets themselves: -1 outside all of them. (``cores_`` is its former name.)
     memberships_ : ndarray of shape (n,)
-        The weight of each object in its cluster, 1 for the exemplar; 0 outside the clusters' cores.
+        The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them.
     assignment_rate_ : float
         Share of the objects with a label other than -1.
     n_iter_ : int
         Iterations of all clusters together.
     n_passes_ : int
         Passes of multi-start; without it, as many as clusters.
+    shifts_ : ndarray of shape (n_clusters_,)
+        The shift of each cluster.
     shift_ : float
-        The shift used.
-    resolution_ : Resolution
-        How it was chosen: the candidates, their scores, and the reason.
+        The shift, where there is one for all; else the median of ``shifts_``.
+    selection_ : Selection
+        How the clusters were chosen, to be printed. (``resolution_`` is its former name.)
     solver_options_ : SolverOptions
         The solver's options, with the algorithm that "auto" meant.
     end_ : End
@@ -193,7 +198,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "solver_params": [dict, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "assign": [StrOptions({"refine", "average"}), None],
-        "noise": [StrOptions({"auto", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
+        "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
         "n_jobs": [Integral, None],
@@ -289,7 +294,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _noise(self) -> Any:
-        return self._former().get("keep_noise", self.noise)
+        noise = self._former().get("keep_noise", self.noise)
+        return "cores" if noise == "payoff" else noise
 
     def _checked(self) -> SolverOptions:
         """The solver's options, once all parameters are checked."""
@@ -353,13 +359,71 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
+        if self.shift == "auto" and similarity.is_geometric and options.starts_anywhere:
+            self._find_each(similarity, degrees, options, random_state, monitor)
+        else:
+            self._find_all(similarity, degrees, options, random_state, monitor)
+
+    def _find_each(
+        self,
+        similarity: Similarity,
+        degrees: Floats,
+        options: SolverOptions,
+        random_state: np.random.RandomState,
+        monitor: Monitor,
+    ) -> None:
+        """Clusters that each have their own scale."""
+        least = int(self.min_cluster_size)
+        try:
+            scales = Scales(similarity, degrees, self.n_clusters, least, monitor)
+        except KeyboardInterrupt:
+            self._halted_early(similarity, options)
+            return
+        first = scales.shift(scales.balls[0].kappa)
+        self.solver_options_ = options.chosen_for(similarity, first, 0)
+        run = OwnScales(similarity, scales, options, monitor, least)
+        keep = self._checkpoint(similarity, options.algorithm, {"shift": "auto"}, ["n_clusters"])
+        clusters = self._collect(run, random_state, keep)
+        self.end_ = run.end
+        if run.end in HALTS.values():
+            monitor.hurry()
+        self.n_passes_ = len(clusters)
+        self.selection_ = of_scales(scales, run.balls, clusters, self.n_clusters)
+        self._set_clusters(clusters, run.labels)
+
+        def by_clouds() -> Partition:
+            dimension = 1.0 if scales.tree is None else scales.tree.dimension
+            starts = starts_of(scales, run.balls)
+            noise = None if self._noise == "cores" else self._noise
+            rule = label_by_clouds(
+                similarity, scales.objects, scales.sample, starts, dimension, noise, monitor
+            )
+            return Partition(*rule.of(similarity), rule, rule.verdict.sentence)
+
+        self._set_labels(by_clouds, monitor)
+
+    def _halted_early(self, similarity: Similarity, options: SolverOptions) -> None:
+        """Ctrl-C before there was anything."""
+        self.end_, self.n_passes_, self.solver_options_ = End.INTERRUPTED, 0, options
+        self.selection_ = Selection("ended early.")
+        self._set_clusters([], np.full(similarity.n, -1, dtype=np.int64))
+        self._set_labels(None, Monitor())
+
+    def _find_all(
+        self,
+        similarity: Similarity,
+        degrees: Floats,
+        options: SolverOptions,
+        random_state: np.random.RandomState,
+        monitor: Monitor,
+    ) -> None:
+        """Clusters that share one shift, peeled off one after another or in passes."""
         resolution = self._resolution(similarity, degrees, options, monitor)
-        self.shift_ = resolution.shift
-        many = self.n_starts > 1
-        options = options.chosen_for(similarity, self.shift_, 0 if many else options.start)
+        shift, many = resolution.shift, self.n_starts > 1
+        options = options.chosen_for(similarity, shift, 0 if many else options.start)
         self.solver_options_ = options
         common: dict[str, Any] = {
-            "shift": self.shift_,
+            "shift": shift,
             "options": options,
             "min_cluster_size": int(self.min_cluster_size),
             "monitor": monitor,
@@ -377,30 +441,50 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 **common,
             )
         else:
-            plain = (
-                isinstance(options.start, str) and options.start == "vertex" and options.algorithm == "dual"
-            )
-            run = Peeling(similarity, self.n_clusters, warm=resolution.rough if plain else (), **common)
+            run = Peeling(similarity, self.n_clusters, **common)
         keep = None
-        if self.checkpoint is not None and resolution.halt is None:
-            names = ["n_clusters", "affinity", "affinity_params", "n_starts", "min_cluster_size"]
-            names += ["random_state"] if many else []
-            depends = {name: getattr(self, name) for name in names} | {
-                "shift": self.shift_,
-                "algorithm": options.algorithm,
-                **self._grouped("solver_params"),
-                **self._grouped("multistart_params"),
-            }
-            keep = Checkpoint(self.checkpoint, signature(similarity, depends))
         if resolution.halt is not None:
             run.end = resolution.halt
-        clusters = self._collect(run, random_state, keep)
+        else:
+            names = ["n_clusters", "n_starts", *(["random_state"] if many else [])]
+            keep = self._checkpoint(similarity, options.algorithm, {"shift": shift}, names)
+        found = self._collect(run, random_state, keep)
         self.end_ = run.end
         if run.end in HALTS.values():
             monitor.hurry()  # one round of refinement, so that Ctrl-C is answered at once
-        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(clusters)
-        self._set_results(clusters, run, resolution.seeds, monitor)
-        self.resolution_ = replace(resolution, seeds=None, rough=[])  # those were for this run only
+        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(found)
+        kept = list(range(len(found)))
+        if self.n_clusters is None:  # those that stand alone; the others are left out
+            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
+        clusters = [found[k] for k in kept]
+        self.selection_ = of_shift(resolution, clusters)
+        self._set_clusters(clusters, renumbered(run.labels, kept, len(found)))
+
+        def by_clouds() -> Partition:
+            few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
+            objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
+            sample = similarity.coordinates(objects)
+            noise = None if self._noise == "cores" else self._noise
+            starts = starts_from(sample, objects, clusters)
+            rule = label_by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
+            return Partition(*rule.of(similarity), rule, rule.verdict.sentence)
+
+        def by_fit() -> Partition:
+            return label_by_fit(similarity, clusters, self._cores, self._noise, monitor)
+
+        self._set_labels(by_clouds if similarity.is_geometric else by_fit, monitor)
+
+    def _checkpoint(
+        self, similarity: Similarity, algorithm: str, depends: dict[str, Any], names: list[str]
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        depends = depends | {
+            name: getattr(self, name) for name in [*names, "affinity", "affinity_params", "min_cluster_size"]
+        }
+        depends |= {"algorithm": algorithm}
+        depends |= self._grouped("solver_params") | self._grouped("multistart_params")
+        return Checkpoint(self.checkpoint, signature(similarity, depends))
 
     def _resolution(
         self, similarity: Similarity, degrees: Floats, options: SolverOptions, monitor: Monitor
@@ -417,11 +501,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
         if not isinstance(self.shift, str):
             return Resolution(float(self.shift), "given.")
-        refined = self.assign == "refine"
-        return choose_shift(similarity, degrees, self.n_clusters, refined=refined, monitor=monitor)
+        return choose_shift(similarity, degrees, self.n_clusters, monitor=monitor)
 
     def _collect(
-        self, run: Peeling | MultiStart, random_state: np.random.RandomState, keep: Checkpoint | None
+        self, run: Any, random_state: np.random.RandomState, keep: Checkpoint | None
     ) -> list[DominantSet]:
         clusters: list[DominantSet] = []
         before = keep.load() if keep is not None else None
@@ -446,42 +529,68 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             run.end = End.INTERRUPTED
         return clusters
 
-    def _set_results(
-        self, clusters: list[DominantSet], run: Peeling | MultiStart, seeds: Ints | None, monitor: Monitor
-    ) -> None:
-        similarity, kept = self.similarity_, list(range(len(clusters)))
-        if self.n_clusters is None:  # those that stand alone; the others are left out
-            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
-        self.clusters_ = [clusters[k] for k in kept]
-        cores = renumbered(run.labels, kept, len(clusters))
+    def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
+        """The dominant sets themselves."""
+        self.clusters_, self._cores = clusters, cores
+        self.n_clusters_ = len(clusters)
+        self.exemplars_ = np.array([c.exemplar for c in clusters], dtype=np.int64)
+        self.shifts_ = np.array([c.shift for c in clusters])
+        self.n_iter_ = sum(c.n_iter for c in clusters)
         memberships = np.zeros(cores.size)
-        for k, cluster in enumerate(self.clusters_):
-            mine = cores[cluster.members] == k  # all of them, unless clusters of one pass overlap
+        for k, cluster in enumerate(clusters):
+            mine = cores[cluster.members] == k  # all of them, unless clusters overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-        labels = cores.copy()
-        self._partition: Partition | None = None
-        if self.assign == "average":
-            labels = assign_by_average(similarity, self.clusters_, labels)
-        elif self.assign == "refine" and self.clusters_:
-            try:
-                self._partition = partition(similarity, self.clusters_, labels, self._noise, seeds, monitor)
-                labels, self._partition = self._partition.labels, self._partition._replace(labels=_NOBODY)
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
-        # what new objects need of each cluster
-        self._cores: list[Core] = []
+        self._memberships = memberships
+
+    def _set_labels(self, label: Callable[[], Partition] | None, monitor: Monitor) -> None:
+        """Labels of all objects, and what new ones need."""
+        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
+        labels, probabilities = cores.copy(), self._memberships.copy()
+        sentence = "the labels are those of the dominant sets: all others are -1."
+        self._rule: Any = None
+        self._levels: list[Core] = []
         self._averages: list[Any] = []
         if self.assign == "average":
-            self._averages = [average_of(similarity, cluster) for cluster in self.clusters_]
-        elif self._partition is None or self._partition.cores_only:
-            self._cores = [Core.of(similarity, cluster) for cluster in self.clusters_]
-        self.n_clusters_ = len(self.clusters_)
-        self.exemplars_ = np.array([c.exemplar for c in self.clusters_], dtype=np.int64)
+            labels = assign_by_average(similarity, clusters, labels)
+            self._averages = [average_of(similarity, cluster) for cluster in clusters]
+            sentence = "everybody is in the cluster with the highest average similarity."
+        elif self.assign == "refine" and clusters and label is not None:
+            try:
+                part = label()
+                labels, probabilities, self._rule, sentence = part
+                if self._noise == "cores":
+                    labels = np.where(cores >= 0, labels, -1)
+                    probabilities = np.where(cores >= 0, probabilities, 0.0)
+                    sentence = "everybody outside the dominant sets is -1, as asked."
+            except KeyboardInterrupt:  # the cores are there
+                self.end_ = End.INTERRUPTED
+        if self.assign != "average" and (self._rule is None or self._noise == "cores"):
+            self._levels = [Core.of(similarity, cluster) for cluster in clusters]
+        self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         self.assignment_rate_ = float((labels >= 0).mean())
-        self.n_iter_ = sum(c.n_iter for c in self.clusters_)
         # as the caller's own data are kept: Dask arrays in the same chunks
-        self.labels_, self.cores_ = similarity.as_given(labels), similarity.as_given(cores)
-        self.memberships_ = similarity.as_given(memberships)
+        self.labels_, self.core_labels_ = similarity.as_given(labels), similarity.as_given(cores)
+        self.memberships_ = similarity.as_given(self._memberships)
+        self.probabilities_ = similarity.as_given(np.where(labels < 0, 0.0, probabilities))
+        del self._cores, self._memberships
+
+    @property
+    def cores_(self) -> Any:
+        """The former name of ``core_labels_``."""
+        return self.core_labels_
+
+    @property
+    def resolution_(self) -> Selection:
+        """The former name of ``selection_``."""
+        return self.selection_
+
+    @property
+    def shift_(self) -> float:
+        """The shift used; the median of ``shifts_`` where every cluster has its own."""
+        check_is_fitted(self)
+        if self.selection_.resolution is not None:
+            return self.selection_.resolution.shift
+        return float(np.median(self.shifts_)) if len(self.shifts_) else float("nan")
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
@@ -525,8 +634,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         A new object j joins the first cluster found for which
         :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one it fits
-        best, or -1 where ``noise`` says that it is noise.
+        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one whose cloud
+        it belongs to, or -1 where it belongs to the background: the rule of ``labels_``.
 
         Parameters
         ----------
@@ -541,11 +650,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, similarity = new_objects(self, X), self.similarity_
-        if self._partition is not None:
-            return predict_by_fit(similarity, self._cores, self._partition, X)
         if self.assign == "average":
             return predict_by_average(similarity, self._averages, X)
-        return predict_by_payoff(similarity, self._cores, X)
+        if self._rule is None:
+            return predict_by_payoff(similarity, self._levels, X)
+        labels: Ints = self._rule.of_new(similarity, X)
+        if self._levels:
+            labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
+        return labels
 
 
 def _say(line: str) -> None:

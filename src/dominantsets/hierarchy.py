@@ -184,7 +184,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 warn(f"the hierarchy has {self.n_leaves_} groups, fewer than n_clusters={self.n_clusters}.")
             self.labels_ = self.cut(min(int(self.n_clusters), self.n_leaves_))
         else:
-            found = choose_shift(similarity, degrees, None, refined=False, monitor=monitor)
+            found = choose_shift(similarity, degrees, None, monitor=monitor)
             self.labels_ = self.cut(shift=max(found.shift, float(self.levels_[-1])))
         if not is_given(self, X):
             similarity.release()

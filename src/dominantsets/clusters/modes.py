@@ -39,7 +39,9 @@ LEAST = 8  # objects of a group, where nothing else is asked for
 RATIO = float(np.sqrt(2.0))  # of kappa between two levels
 STEPS, TOLERANCE = 20, 1e-5  # of the fixed point, for each level: the next one goes on from there
 MEET = 0.25  # of the variance of a ball's top, below which two centres are one
-NEIGHBOURS = 48  # among which a new ball is followed; the first levels and the dimension come from the nearest
+NEIGHBOURS = (
+    48  # among which a new ball is followed; the first levels and the dimension come from the nearest
+)
 WINDOW = 2  # levels on either side, over which it is seen where a ball stays the same
 HALF = 0.5  # of a ball's weight that must lie on objects of its own
 
@@ -177,7 +179,9 @@ class ModeTree:
         node.chance = self._evidence.together(
             self._evidence.of_persistence(node.persistence, int(own[at])), float(chances.min())
         )
-        best = able[int(np.argmin(self._change(a, node.first, last, able) + 1.0 / np.sqrt(own[able])))]
+        foreign = 1.0 - own[able] / np.maximum(state.mass[a, span][able], 1)
+        unrest = self._change(a, node.first, last, able) + 1.0 / np.sqrt(own[able]) + foreign
+        best = able[int(np.argmin(unrest))]
         node.level, node.size = node.first + int(best), int(own[best])
         node.sharpness = float(sharp[best])
 

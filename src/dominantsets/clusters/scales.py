@@ -122,7 +122,9 @@ class Scales:
                 self.balls = [Ball(*self.tree.ball(root), root)]
                 return
         spread = float(np.square(rows - rows.mean(axis=0)).sum(axis=1).max(initial=0.0))
-        kappa = 4.0 * m * max(spread + float(self.sample.extra.max()), 0.25 * abs(self.sample.own) / m, 1e-300)
+        kappa = (
+            4.0 * m * max(spread + float(self.sample.extra.max()), 0.25 * abs(self.sample.own) / m, 1e-300)
+        )
         self.balls = [Ball(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
 
     def _fill_up(self, wanted: int) -> None:

@@ -19,7 +19,8 @@ objects. It is believed where
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
   documents that no group stands for, is not noise.)
 
-Where one of these fails nobody is called noise, and the table says which.
+Where one of these fails nobody is called noise (but for what lies farther out than one object in 10¹² of its
+cluster would), and the table says which.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ GAIN = 0.1  # nats for each object of the background
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 ONE_CLOUD = 0.12  # nats for each object by which two clouds may explain the background better
 MANY = 1e4  # no more dimensions than that
+FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
 def _logsumexp(logs: Floats) -> Floats:
@@ -343,7 +345,8 @@ def label_by_clouds(
         )
         background = background._replace(constants=background.constants + np.log(clouds.noise))
     levels = np.log(clouds.shares) + np.log1p(-clouds.noise)
-    rule = Labelling(cores, clouds.dimension, levels, background, 0.0, verdict)
+    farthest = FARTHEST if noise == "auto" else 0.0
+    rule = Labelling(cores, clouds.dimension, levels, background, farthest, verdict)
     if isinstance(noise, str) or noise is None:
         return rule
     _, probabilities = rule.of(similarity)

@@ -14,7 +14,6 @@ from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
 from dominantsets.similarity.base import Coordinates, OfRows, Similarity, of_rows, off_diagonal
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
-
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 

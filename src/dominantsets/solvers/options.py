@@ -45,6 +45,12 @@ class SolverOptions:
         start = self.start if start is None else start
         return replace(self, algorithm=similarity.solver(self.algorithm, shift, start))
 
+    @property
+    def starts_anywhere(self) -> bool:
+        """Whether the solver may begin where a sample has a cluster: it can take in objects and drop them."""
+        plain = isinstance(self.start, str) and self.start == "vertex"
+        return plain and self.algorithm not in ("fw", "replicator", "exact")
+
     def check_start(self, n: int, start: Any = None) -> None:
         """Refuse a start that cannot be meant, or that the algorithm cannot use."""
         check_start(self.start if start is None else start, self.algorithm, n)

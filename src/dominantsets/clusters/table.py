@@ -1,0 +1,190 @@
+"""What ``fit`` chose and why: a row for each cluster, and what to try next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dominantsets._typing import Ints
+from dominantsets.clusters.scales import Ball, Scales
+from dominantsets.clusters.shift import Resolution
+from dominantsets.solvers import DominantSet
+
+SHOWN = 40  # rows that are printed; the others are in ``rows``
+CURVED = 1.6  # dimensions of points in a plane or more, below which they look like curves
+ALIKE = 0.8  # of the persistence of the groups chosen, from which others are as strong
+
+
+class Row(NamedTuple):
+    """One cluster.
+
+    Attributes
+    ----------
+    shift_from, shift, shift_to : float
+        The shifts at which the group comes up, at which it is taken, and at which it is absorbed; nan where the
+        shift was given.
+    radius : float
+        The distance of the farthest member from the centre, in the unit of the features; nan without one.
+    members, labelled, elsewhere : int
+        Objects of the dominant set, objects with its label, and members that have another label or none.
+    persistence, sharpness : float
+        How long it stays the same as the shift rises (a flat density would grow exp of it meanwhile), and how
+        sharply it stands out: near 1 for what stands alone.
+    chance : float
+        How many groups like it are to be expected in data without structure.
+    """
+
+    shift_from: float
+    shift: float
+    shift_to: float
+    radius: float
+    members: int
+    labelled: int
+    elsewhere: int
+    persistence: float
+    sharpness: float
+    chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The clusters that were chosen.
+
+    Attributes
+    ----------
+    reason : str
+        How the scales came about.
+    rows : list of Row
+        A row for each cluster, in the order of the labels.
+    noise : str
+        What was decided about noise, and why.
+    advice : str
+        What to try next, where there is something.
+    runner_up : str
+        The groups that were not chosen.
+    n_objects : int
+        Objects on which scales were compared.
+    resolution : Resolution or None
+        The shifts that were tried, where one was chosen for all clusters.
+    """
+
+    reason: str
+    rows: list[Row] = field(default_factory=list)
+    noise: str = ""
+    advice: str = ""
+    runner_up: str = ""
+    n_objects: int = 0
+    resolution: Resolution | None = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} {'labelled':>9} "
+            f"{'elsewhere':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
+        ]
+        for k, row in enumerate(self.rows[:SHOWN]):
+            lines.append(
+                f"{k:4d} {row.shift_from:11.5g} {row.shift:11.5g} {row.shift_to:11.5g} {row.radius:8.3g} "
+                f"{row.members:8d} {row.labelled:9d} {row.elsewhere:9d} {row.persistence:8.2f} "
+                f"{row.sharpness:6.2f} {row.chance:10.1e}"
+            )
+        if len(self.rows) > SHOWN:
+            lines.append(f"... and {len(self.rows) - SHOWN} more")
+        parts = [self.reason, self.runner_up, f"Noise: {self.noise}" if self.noise else "", self.advice]
+        if self.resolution is not None and self.resolution.candidates:
+            parts.insert(0, str(self.resolution))
+        return "\n".join([*(lines if self.rows else []), *(part for part in parts if part)])
+
+    def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
+        """With what the labels say: how many each cluster has, and which members are elsewhere."""
+        sizes = np.bincount(labels[labels >= 0], minlength=len(clusters))
+        rows = [
+            row._replace(
+                labelled=int(sizes[k]), elsewhere=int(np.count_nonzero(labels[clusters[k].members] != k))
+            )
+            for k, row in enumerate(self.rows)
+        ]
+        return replace(self, rows=rows, noise=noise)
+
+
+def of_scales(
+    scales: Scales, balls: list[Ball], clusters: list[DominantSet], wanted: int | None
+) -> Selection:
+    """The table of clusters that each have their own scale."""
+    rows = [_row(scales, ball, cluster) for ball, cluster in zip(balls, clusters, strict=True)]
+    certain = sum(row.chance < 1.0 for row in rows)
+    tree, m = scales.tree, scales.objects.size
+    if tree is None:
+        reason = "All objects are alike, or too few to compare: one group."
+    elif balls and balls[0].node in scales.roots:
+        reason = f"No group of {m:,} objects stands out more than chance would have it: they are one."
+    else:
+        reason = (
+            f"Each group is taken where it stays the same longest; of {m:,} objects in {tree.dimension:.1f} "
+            f"dimensions, {certain} of {len(rows)} groups are more than chance."
+        )
+    return Selection(
+        reason, rows, advice=_advice(scales, rows, wanted), runner_up=_runner_up(scales, balls), n_objects=m
+    )
+
+
+def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:
+    """The table of clusters that share one shift."""
+    nan = float("nan")
+    rows = [
+        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
+        for c in clusters
+    ]
+    return Selection(
+        f"Shift: {resolution.reason}", rows, n_objects=resolution.n_objects, resolution=resolution
+    )
+
+
+def _row(scales: Scales, ball: Ball, cluster: DominantSet) -> Row:
+    radius = float("nan") if cluster.radius is None else cluster.radius
+    node = ball.node
+    if node is None or scales.tree is None:
+        nan = float("nan")
+        return Row(nan, cluster.shift, nan, radius, len(cluster), 0, 0, 0.0, nan, float("inf"))
+    low, high = (scales.shift(kappa) for kappa in scales.tree.span(node))
+    chance = float(np.exp(min(node.chance, 700.0)))
+    return Row(low, cluster.shift, high, radius, len(cluster), 0, 0, node.persistence, node.sharpness, chance)
+
+
+def _runner_up(scales: Scales, balls: list[Ball]) -> str:
+    chosen = {id(ball.node) for ball in balls}
+    others = [node for node in scales.groups() if id(node) not in chosen]
+    if not others:
+        return ""
+    best = min(others, key=lambda node: node.chance)
+    part = "a group of groups" if best.children else "a group within one"
+    return (
+        f"Runner-up: {part} of {best.size / scales.objects.size:.0%} of the objects, strength "
+        f"{best.persistence:.2f}, {np.exp(min(best.chance, 700.0)):.1e} by chance."
+    )
+
+
+def _advice(scales: Scales, rows: list[Row], wanted: int | None) -> str:
+    """One sentence for the user who got nothing, too much, or groups of groups."""
+    tree = scales.tree
+    if tree is None:
+        return ""
+    if scales.sample.rows.shape[1] > 1 and tree.dimension < CURVED:
+        return "The points look like curves: try affinity='path'."
+    parents = [node for node in scales.groups() if len(node.children) > 1]
+    if wanted is None and rows and parents:
+        strength = float(np.median([row.persistence for row in rows]))
+        strong = [node for node in parents if node.persistence > ALIKE * strength]
+        coarse = len(rows) - sum(len(node.children) - 1 for node in strong)
+        if strong and 1 < coarse < len(rows):
+            return f"Two scales are about equally strong: n_clusters={coarse} or {len(rows)}."
+    if wanted is None and len(rows) == 1:
+        return (
+            "If there should be more groups, pass n_clusters; curved ones need affinity='path', those of images "
+            "affinity='diffusion'."
+        )
+    doubtful = sum(row.chance > 1.0 for row in rows)
+    if wanted is not None and doubtful:
+        return f"{doubtful} of the {len(rows)} only fill up the number that was asked for."
+    return ""
