@@ -14,7 +14,7 @@ objects; in up to four dimensions also a constant density over the convex hull o
 explains more. It is believed where
 
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
-  asks of its parameters, and by 0.1 nats for each of its objects,
+  asks of its parameters, and by 0.25 nats for each of its objects,
 - the dominant sets keep their objects, most of them,
 - it is broader than every cluster,
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
@@ -41,9 +41,9 @@ from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
-GAIN = 0.1  # nats for each object of the background
+GAIN = 0.25  # nats for each object of the background
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
-ONE_CLOUD = 0.12  # nats for each object by which two clouds may explain the background better
+ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 MANY = 1e4  # no more dimensions than that
 FLAT = 4  # dimensions up to which the volume of the convex hull is found
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
