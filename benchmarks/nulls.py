@@ -57,11 +57,15 @@ def main() -> None:
     for kind in ("uniform", "gauss"):
         for d in DIMENSIONS:
             for n in SIZES:
-                rows.append(row(kind, d, n, max(4, options.runs * 500 // n if n > 500 else options.runs), rng))
+                rows.append(
+                    row(kind, d, n, max(4, options.runs * 500 // n if n > 500 else options.runs), rng)
+                )
                 print("  ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
     if options.write:
         out = Path(__file__).parent / "results" / "nulls.json"
-        out.write_text(json.dumps({"machine": machine(), "seed": options.seed, "rows": rows}, indent=1) + "\n")
+        out.write_text(
+            json.dumps({"machine": machine(), "seed": options.seed, "rows": rows}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -245,9 +245,7 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     )
 
 
-def _decided(
-    sample: Coordinates, starts: list[Start], with_it: Fit, monitor: Monitor
-) -> tuple[Fit, Verdict]:
+def _decided(sample: Coordinates, starts: list[Start], with_it: Fit, monitor: Monitor) -> tuple[Fit, Verdict]:
     """The fit with a background or that without, which are compared in one space, and why."""
     dimension = with_it.clouds.dimension
     without = fit_clouds(sample, starts, noise=False, dimension=dimension, free=False, monitor=monitor)
