@@ -34,6 +34,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln
 
 from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.compiled.graph import ascend
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
@@ -49,7 +50,7 @@ SMALLEST = 3  # nodes of a group that counts by itself: an edge is no group
 HELD = 0.5  # of a set that others hold, above which it is not one more group
 INSIDE = 0.8  # of a set that lies in a larger one, for it to be a part of that
 ROWS = 4_096  # rows of a product that are made at a time
-ROUGH = SolverOptions(tol=1e-5, max_iter=10_000)
+TOL, MAX_ITER = 1e-5, 20_000  # of sets that are followed: rough
 FINE = SolverOptions(cutoff=2e-12)
 
 
@@ -114,6 +115,8 @@ class _Ladder:
 
     def __init__(self, similarity: Similarity, A: sp.csr_array, monitor: Monitor) -> None:
         self._similarity, self._A, self._monitor = similarity, A, monitor
+        self._room = np.zeros(A.shape[0]), np.zeros(A.shape[0]), np.zeros(A.shape[0], dtype=bool)
+        self._near = np.empty(A.shape[0], dtype=np.int64)
         self._strong = _strongest(A)
         self._reach = _reach(A, self._strong)
         self.halted = False
@@ -132,21 +135,17 @@ class _Ladder:
 
     def _rung(self, shift: float, lower: list[_Set]) -> list[_Set]:
         """The sets at a shift: those of the rung below, followed; then starts at nodes that none holds."""
-        problem = make_problem(self._similarity, shift)
-        options = ROUGH.chosen_for(self._similarity, shift)
         sets: dict[bytes, _Set] = {}
-        free = np.ones(problem.n, dtype=bool)
+        free = np.ones(self._reach.size, dtype=bool)
 
         def solve(x: Point, below: _Set | None) -> None:
-            # the value only rises; from a negative one every node without an edge to the set would join it
-            if self.halted or problem.payoffs(x).f <= 0.0:
+            members, weights = self._ascend(x, shift)
+            if members.size == 0:
                 return
-            core = problem.solve_from(x, options, self._monitor)
-            self.halted = self.halted or core.status in HALTING
-            key = core.members.tobytes()
+            key = members.tobytes()
             if key not in sets:
-                sets[key] = _Set(Point(core.members, core.weights), shift, below)
-                free[core.members] = False
+                sets[key] = _Set(Point(members, weights), shift, below)
+                free[members] = False
             if below is not None:
                 below.above = sets[key]
 
@@ -158,6 +157,10 @@ class _Ladder:
                 solve(_about(self._strong, i), None)
                 free[i] = False
         return list(sets.values())
+
+    def _ascend(self, x: Point, shift: float) -> Any:
+        A = self._A
+        return ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, self._near, TOL, MAX_ITER)
 
 
 def _strongest(A: sp.csr_array) -> sp.csr_array:

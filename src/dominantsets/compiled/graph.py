@@ -1,0 +1,102 @@
+"""Compiled ascent on a graph, where many small dominant sets are looked for: it costs what it touches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominantsets.compiled.jit import compiled
+
+
+@compiled
+def ascend(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    shift: float,
+    support: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    x: NDArray[np.float64],
+    r: NDArray[np.float64],
+    listed: NDArray[np.bool_],
+    near: NDArray[np.int64],
+    tol: float,
+    max_iter: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairwise steps for x'(A - shift I)x from weights on a support; nobody where the value is not positive.
+
+    Ends where payoffs of members are level and nobody else has a higher one, up to tol of x'Ax. ``x``, ``r``
+    and ``listed`` of length n are all zero before and after, ``near`` is room for a list of n nodes.
+    """
+    count = 0
+    for k in range(support.size):
+        i = support[k]
+        x[i] = weights[k]
+        if not listed[i]:
+            listed[i] = True
+            near[count] = i
+            count += 1
+        r[i] -= shift * weights[k]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if not listed[j]:
+                listed[j] = True
+                near[count] = j
+                count += 1
+            r[j] += weights[k] * data[e]
+    value = 0.0
+    for k in range(support.size):
+        value += weights[k] * r[support[k]]
+    size = 0
+    if value > 0.0:
+        for _ in range(max_iter):
+            best, worst = near[0], support[0]
+            high, low = -np.inf, np.inf
+            for k in range(count):
+                i = near[k]
+                if r[i] > high:
+                    best, high = i, r[i]
+                if x[i] > 0.0 and r[i] < low:
+                    worst, low = i, r[i]
+            if high - low <= tol * (abs(high) + shift * x[best]):
+                break
+            edge = 0.0
+            for e in range(indptr[best], indptr[best + 1]):
+                if indices[e] == worst:
+                    edge = data[e]
+            step = (high - low) / (2.0 * (shift + edge))
+            if step >= x[worst]:
+                step = x[worst]
+                x[worst] = 0.0
+            else:
+                x[worst] -= step
+            x[best] += step
+            r[best] -= shift * step
+            r[worst] += shift * step
+            for e in range(indptr[best], indptr[best + 1]):
+                j = indices[e]
+                if not listed[j]:
+                    listed[j] = True
+                    near[count] = j
+                    count += 1
+                r[j] += step * data[e]
+            for e in range(indptr[worst], indptr[worst + 1]):
+                r[indices[e]] -= step * data[e]
+        for k in range(count):
+            size += x[near[k]] > 0.0
+    members = np.empty(size, dtype=np.int64)
+    at = 0
+    for k in range(count):
+        i = near[k]
+        if size > 0 and x[i] > 0.0:
+            members[at] = i
+            at += 1
+    members.sort()
+    found = np.empty(size)
+    for k in range(size):
+        found[k] = x[members[k]]
+    for k in range(count):
+        i = near[k]
+        x[i] = r[i] = 0.0
+        listed[i] = False
+    return members, found / max(found.sum(), 1e-300)
