@@ -1,57 +1,44 @@
 r"""The groups of a graph, every one at its own shift.
 
-The shift at which a group of a graph shows is its own affair. A group of m nodes with p of its edges is a
-dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of A,
+The shift at which a group of a graph shows is its own affair. A group of m nodes with a share p of its edges
+is a dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of A,
 about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with half of
 their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts, each from
-where it stood; where no set holds a node, one is started at its neighbours.
+where it stood, and where no set holds a node one is started at its neighbours.
 
-**Evidence.** In a random graph with the same degrees k two nodes are linked with probability
-:math:`k_i k_j / 2E`. A set of m nodes with v edge ends has p of its M = m (m - 1) / 2 pairs linked on average;
-at least a share q of them is linked with a probability of at most :math:`e^{-M\,\mathrm{KL}(q, p)}`, and with
-weights dealt out at random they sum to at least w with one of at most
-:math:`e^{-\sup_t (t w - M \log(1 + p (\mathbb{E} e^{t a} - 1)))}` (Chernoff). There are at most
-
-.. math:: N(m, v) = \min\Bigl\{\tbinom{n}{m},\; \inf_{s \ge 0} \tfrac{1}{m!} e^{s v} Z(s)^m\Bigr\},
-   \qquad Z(s) = \sum_i e^{-s k_i},
-
-sets of m nodes with no more edge ends. The product bounds the number of sets of this kind that structureless
-graphs are expected to have, over all sets, so that searching for the best ones is paid for; its logarithm is
-the evidence. Groups count up to the largest number j for which the j-th best evidence is at most
-log(j / 20): at most one in twenty is false. A graph without structure has none.
-
-**Nested sets.** The evidence is also the number of nats by which a group shortens the description of the
-graph. A set is preferred to sets inside it unless these, which may not overlap, save more nats together.
+Which of all these sets are groups is decided by their evidence, the logarithm of the number of such sets that
+structureless graphs are expected to have (:mod:`dominantsets.clusters.graph_null`). The best set comes first,
+then the best one of which no more than half is held by better ones, and so on, as long as no more than one in
+twenty is expected to be false: a graph without structure has no groups. A set gives way to sets inside it
+where these, which may not overlap either, save more nats together, or where two of them or more stand out
+among its own nodes and edges: then it is no structureless group itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln
 
-from dominantsets._typing import Flags, Floats, Ints
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.graph_null import FALSE, Null, last_believed
 from dominantsets.compiled.graph import ascend
-from dominantsets.similarity import Similarity
+from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
-from dominantsets.solvers.result import HALTING
 
-RATIO = 2.0**0.5  # from one shift of the ladder to the next
-LOWEST = 0.5, 0.1  # the first shift: of this quantile of the nodes' largest weights, where sets are cliques
-STRONGEST = 32  # edges of a node that a set is started at
+RATIO = 2.0**0.25  # from one shift of the ladder to the next
+LOWEST, QUANTILE = 0.5, 0.1  # the first shift: half of this quantile of the nodes' largest weights
+STRONGEST = 32  # edges of a node that a set is started on
 SAME = 0.7  # of the union of two sets that both hold, for a group that has stayed the same
-FALSE = 0.05  # share of the groups that may be false
-SMALLEST = 3  # nodes of a group that counts by itself: an edge is no group
+SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
 HELD = 0.5  # of a set that others hold, above which it is not one more group
 INSIDE = 0.8  # of a set that lies in a larger one, for it to be a part of that
 ROWS = 4_096  # rows of a product that are made at a time
-TOL, MAX_ITER = 1e-5, 20_000  # of sets that are followed: rough
-FINE = SolverOptions(cutoff=2e-12)
+TOL, MAX_ITER = 1e-5, 20_000  # of sets that are only followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,24 +48,21 @@ class GraphGroup:
     Attributes
     ----------
     core : DominantSet
-        The dominant set of the whole graph at ``core.shift``, certified.
+        The dominant set of the whole graph, with its certificate.
     shift_from, shift_to : float
-        The lowest and the highest shift looked at between which it stays the same: at least 0.7 of the
-        union of both sets lies in both.
-    strength : float
-        log(shift_to / shift_from).
+        The lowest and the highest shift looked at between which it stays the same: both sets hold at least
+        0.7 of their union.
     evidence : float
         The logarithm of the number of such sets that structureless graphs are expected to have.
     significant : bool
-        Whether it counts by itself; False for a group that fills up the number asked for.
+        Whether it counts by itself, and not only to make up the number asked for.
     parent : int
-        The number of the smallest group of the list that holds it, -1 for none.
+        The place of the smallest larger group in the list that holds it; -1 for none.
     """
 
     core: DominantSet
     shift_from: float
     shift_to: float
-    strength: float
     evidence: float
     significant: bool
     parent: int = -1
@@ -98,85 +82,321 @@ class GraphGroup:
         """The shift at which it is taken."""
         return self.core.shift
 
+    @property
+    def strength(self) -> float:
+        """The logarithm of the range of shifts over which it stays the same."""
+        return float(np.log(self.shift_to / self.shift_from))
+
+
+def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) -> list[GraphGroup]:
+    r"""The groups of a graph, each a dominant set of the whole graph at its own shift.
+
+    Parameters
+    ----------
+    similarity : Graph
+        The graph.
+    n_clusters : int, optional
+        How many groups. Those that count by themselves come first; more of them are made up by the best
+        other sets and by splitting, fewer by joining and leaving out, as loses least evidence.
+        Without it, the groups that count; one that holds most of the graph where none does, or nobody.
+    monitor : Monitor
+        Its time limit and callback end the search; what has been found by then is used.
+
+    Returns
+    -------
+    list of GraphGroup
+        By falling evidence. Fewer than asked for only where the graph has no more sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from dominantsets import as_similarity
+    >>> from dominantsets.clusters.graph_tree import graph_groups, graph_labels
+    >>> from dominantsets.solvers import Monitor
+    >>> A = np.zeros((17, 17))
+    >>> A[:6, :6] = A[6:, 6:] = 1.0
+    >>> A[0, 6] = A[6, 0] = 1.0
+    >>> S = as_similarity(sp.csr_array(A - np.eye(17)))
+    >>> groups = graph_groups(S, None, Monitor())
+    >>> [len(group.members) for group in groups]
+    [11, 6]
+    >>> graph_labels(S, groups)
+    array([1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    """
+    A, null = similarity.matrix, Null(similarity.matrix)
+    sets = _distinct(_Ladder(A, monitor).climb())
+    choice = _Choice(A, sets, np.array([null.evidence(s.members) for s in sets]))
+    family = choice.family()
+    level = last_believed(choice.evidence[family])
+    chosen = [k for k in family if choice.evidence[k] <= level]
+    believed = set(chosen)
+    if n_clusters is None:
+        chosen = chosen or choice.most_of_it()
+    elif len(chosen) < n_clusters:
+        chosen = choice.more(chosen, n_clusters)
+    else:
+        chosen = choice.fewer(chosen, n_clusters)
+    return _nested([
+        _certified(similarity, choice.sets[k], float(choice.evidence[k]), k in believed, monitor)
+        for k in sorted(chosen)
+    ])  # fmt: skip
+
+
+def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
+    r"""A group for every node: the one with the largest :math:`(Ax)_i / \sqrt{x^T A x}`.
+
+    It is the fit by which refinement places objects, for the weights x of the groups. A member of groups goes
+    to one of these, any other node to the best group that it has an edge to.
+
+    Parameters
+    ----------
+    similarity : Graph
+        The graph.
+    groups : list of GraphGroup
+        Its groups.
+
+    Returns
+    -------
+    ndarray of int
+        The place of each node's group in the list; -1 for nodes without an edge to a group.
+    """
+    labels, best = np.full(similarity.n, -1, dtype=np.int64), np.zeros(similarity.n)
+    for k, group in enumerate(groups):
+        objects, fits = similarity.sparse_gradient(group.members, group.weights)
+        places = np.searchsorted(objects, group.members)
+        fits = fits / np.sqrt(group.weights @ fits[places])
+        fits[places] += 2.0 * np.sqrt(similarity.largest())  # above that of any node that is no member
+        better = fits > best[objects]
+        labels[objects[better]], best[objects[better]] = k, fits[better]
+    return labels
+
 
 class _Set:
-    """A dominant set on one rung of the ladder, and the sets on the next rungs that it comes from and goes to."""
+    """A dominant set at one shift of the ladder, with those at the next ones that it comes from and goes to."""
 
     __slots__ = ("above", "below", "members", "shift", "weights")
 
     def __init__(self, x: Point, shift: float, below: _Set | None) -> None:
         self.members, self.weights = x
-        self.shift, self.below, self.above = shift, below, None
-        self.above: _Set | None
+        self.shift, self.below = shift, below
+        self.above: _Set | None = None
+
+    def range(self) -> tuple[float, float]:
+        """The shifts from which and to which it stays the same."""
+        low = high = self
+        while low.below is not None and _alike(low.below.members, self.members):
+            low = low.below
+        while high.above is not None and _alike(high.above.members, self.members):
+            high = high.above
+        return low.shift, high.shift
 
 
 class _Ladder:
     """Dominant sets of the whole graph at rising shifts."""
 
-    def __init__(self, similarity: Similarity, A: sp.csr_array, monitor: Monitor) -> None:
-        self._similarity, self._A, self._monitor = similarity, A, monitor
-        self._room = np.zeros(A.shape[0]), np.zeros(A.shape[0]), np.zeros(A.shape[0], dtype=bool)
-        self._near = np.empty(A.shape[0], dtype=np.int64)
+    def __init__(self, A: Any, monitor: Monitor) -> None:
+        self._A, self._monitor, self._halted = A, monitor, False
+        n = A.shape[0]
+        self._room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
         self._strong = _strongest(A)
         self._reach = _reach(A, self._strong)
-        self.halted = False
 
     def climb(self) -> list[_Set]:
-        """All sets of all rungs, the lowest first."""
+        """The sets of all shifts, up to where every value is negative."""
         A, found = self._A, list[_Set]()
         largest = np.maximum.reduceat(A.data, A.indptr[:-1][np.diff(A.indptr) > 0])
-        share, quantile = LOWEST
-        shift, rung = share * float(np.quantile(largest, quantile)), list[_Set]()
-        while (rung or shift < float(self._reach.max())) and not self.halted:
+        shift, rung = LOWEST * float(np.quantile(largest, QUANTILE)), list[_Set]()
+        while (rung or shift < float(self._reach.max())) and not self._halted:
             rung = self._rung(shift, rung)
             found += rung
             shift *= RATIO
         return found
 
     def _rung(self, shift: float, lower: list[_Set]) -> list[_Set]:
-        """The sets at a shift: those of the rung below, followed; then starts at nodes that none holds."""
+        """The sets at a shift: those of the shift below, followed, and from nodes that none of them holds."""
         sets: dict[bytes, _Set] = {}
         free = np.ones(self._reach.size, dtype=bool)
-
-        def solve(x: Point, below: _Set | None) -> None:
-            members, weights = self._ascend(x, shift)
-            if members.size == 0:
-                return
-            key = members.tobytes()
-            if key not in sets:
-                sets[key] = _Set(Point(members, weights), shift, below)
-                free[members] = False
-            if below is not None:
-                below.above = sets[key]
-
         for old in lower:
-            solve(Point(old.members, old.weights), old)
+            if (found := self._solve(Point(old.members, old.weights), shift, old)) is not None:
+                old.above = sets.setdefault(found.members.tobytes(), found)
+                free[found.members] = False
         able = np.flatnonzero(free & (self._reach > shift))
         for i in able[np.argsort(-self._reach[able], kind="stable")].tolist():
-            if free[i]:
-                solve(_about(self._strong, i), None)
-                free[i] = False
+            if free[i] and (found := self._solve(_about(self._strong, i), shift, None)) is not None:
+                sets.setdefault(found.members.tobytes(), found)
+                free[found.members] = False
         return list(sets.values())
 
-    def _ascend(self, x: Point, shift: float) -> Any:
+    def _solve(self, x: Point, shift: float, below: _Set | None) -> _Set | None:
+        """The set that x leads to; None where its value is not positive: then all nodes would gain by joining."""
         A = self._A
-        return ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, self._near, TOL, MAX_ITER)
+        if self._halted:
+            return None
+        x = Point(*ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, TOL, MAX_ITER))
+        if self._monitor.due():
+            self._halted = self._monitor.report(0, shift, 0.0, x.support.size) is not None
+        return _Set(x, shift, below) if x.support.size else None
 
 
-def _strongest(A: sp.csr_array) -> sp.csr_array:
+class _Choice:
+    """Which of many sets, that overlap and hold one another, are the groups. A number is a rank by evidence."""
+
+    def __init__(self, A: Any, sets: list[_Set], evidence: Floats) -> None:
+        order = np.argsort(evidence, kind="stable")
+        self._A, self.sets, self.evidence = A, [sets[k] for k in order], evidence[order]
+        self._sizes = np.array([s.members.size for s in self.sets])
+        nodes = np.concatenate([s.members for s in self.sets])
+        indptr = np.concatenate([[0], np.cumsum(self._sizes)])
+        table = sp.csr_array((np.ones(nodes.size), nodes, indptr), shape=(len(sets), A.shape[0]))
+        self._holders = table.T.tocsr()
+        self._taken = np.zeros(A.shape[0], dtype=bool)
+
+    def family(self) -> list[int]:
+        """Groups, the best first, of which no more than half is held by better ones."""
+        return self._pick(np.flatnonzero(self._sizes >= SMALLEST))
+
+    def most_of_it(self) -> list[int]:
+        """The best set with more than half of the nodes, where there is one."""
+        return np.flatnonzero(2 * self._sizes > self._A.shape[0])[:1].tolist()
+
+    def more(self, family: list[int], wanted: int) -> list[int]:
+        """More groups: the best of the other sets, then parts in the place of the groups that lose least."""
+        self._taken[:] = False
+        self._take(family)
+        for k in np.flatnonzero(self._sizes > 1).tolist():
+            if len(family) < wanted and k not in family and self._is_free(k):
+                family = [*family, k]
+                self._take([k])
+        while len(family) < wanted:
+            parts = {k: self._parts(k)[: wanted - len(family) + 1] for k in family}
+            able = [k for k in family if len(parts[k]) > 1]
+            if not able:
+                break
+            split = min(able, key=lambda k: float(self.evidence[parts[k]].sum() - self.evidence[k]))
+            family = [*(k for k in family if k != split), *parts[split]]
+        return family
+
+    def fewer(self, family: list[int], wanted: int) -> list[int]:
+        """Fewer groups: a larger set in the place of its parts, or one left out, as loses least evidence."""
+        homes = {k: self._homes(k) for k in family}
+        while len(family) > wanted:
+            places = np.concatenate([homes[k] for k in family])
+            owners = np.repeat(family, [homes[k].size for k in family])
+            parts = np.bincount(places, minlength=self._sizes.size)
+            loss = self.evidence - np.bincount(places, self.evidence[owners], self._sizes.size)
+            loss = np.where((parts > 1) & (parts <= len(family) - wanted + 1), loss, np.inf) / np.maximum(1, parts - 1)
+            union, weakest = int(loss.argmin()), max(family)
+            if loss[union] < -self.evidence[weakest]:
+                gone = set(owners[places == union].tolist())
+                family = [*(k for k in family if k not in gone), union]
+                homes[union] = self._homes(union)
+            else:
+                family = [k for k in family if k != weakest]
+        return family
+
+    def _pick(self, candidates: Ints) -> list[int]:
+        """The best sets first, each of them or parts of it; what is taken stays marked."""
+        chosen: list[int] = []
+        for k in candidates.tolist():
+            if self._is_free(k):
+                before = self._taken.copy()
+                parts = self._instead(k, self._pick(candidates[self._within(k)[candidates]]))
+                self._taken = before
+                self._take(parts)
+                chosen += parts
+        return chosen
+
+    def _instead(self, k: int, parts: list[int]) -> list[int]:
+        """What stands for set k: the parts, if they save more, those that stand out in it, or itself."""
+        if parts and self.evidence[parts].sum() < self.evidence[k]:
+            return parts
+        if len(parts) > 1:
+            members = self.sets[k].members
+            null = Null(self._A[members][:, members])
+            here = [np.flatnonzero(np.isin(members, self.sets[j].members)) for j in parts]
+            out = [j for j, nodes in zip(parts, here, strict=True) if null.evidence(nodes) <= np.log(FALSE)]
+            if len(out) > 1:
+                return out
+        return [k]
+
+    def _shared(self, k: int) -> Ints:
+        """How many nodes each set has in common with set k."""
+        return np.bincount(self._holders[self.sets[k].members].indices, minlength=self._sizes.size)
+
+    def _within(self, k: int) -> Any:
+        """Which sets lie in set k, are smaller by more than a hair, and save nats."""
+        smaller = (self._sizes < INSIDE * self._sizes[k]) & (self.evidence < 0.0)
+        return smaller & (self._shared(k) >= INSIDE * self._sizes)
+
+    def _homes(self, k: int) -> Ints:
+        """The larger sets that set k lies in."""
+        return np.flatnonzero((self._sizes > self._sizes[k]) & (self._shared(k) >= INSIDE * self._sizes[k]))
+
+    def _parts(self, k: int) -> list[int]:
+        self._taken[:] = False
+        inner = (self._sizes < INSIDE * self._sizes[k]) & (self._sizes > 1)
+        return self._pick(np.flatnonzero(inner & (self._shared(k) >= INSIDE * self._sizes)))
+
+    def _is_free(self, k: int) -> bool:
+        return float(self._taken[self.sets[k].members].mean()) <= HELD
+
+    def _take(self, family: list[int]) -> None:
+        for k in family:
+            self._taken[self.sets[k].members] = True
+
+
+def _distinct(sets: list[_Set]) -> list[_Set]:
+    """One of all equal sets, from the middle of the shifts at which it is there."""
+    equal: dict[bytes, list[_Set]] = {}
+    for s in sets:
+        equal.setdefault(s.members.tobytes(), []).append(s)
+    return [same[len(same) // 2] for same in equal.values()]
+
+
+def _certified(
+    similarity: Graph, found: _Set, evidence: float, significant: bool, monitor: Monitor
+) -> GraphGroup:
+    """A set that was followed roughly, solved to the end on the whole graph."""
+    problem = make_problem(similarity, found.shift)
+    options = SolverOptions(cutoff=2e-12).chosen_for(similarity, found.shift)
+    core = problem.solve_from(Point(found.members, found.weights), options, monitor)
+    keep = core.weights > options.cutoff
+    if not keep.all():
+        x = Point(core.members[keep], core.weights[keep])
+        core = certify(problem, Outcome(x, core.n_iter, core.status), options)
+    return GraphGroup(core, *found.range(), evidence, significant)
+
+
+def _nested(groups: list[GraphGroup]) -> list[GraphGroup]:
+    """The groups with their parents."""
+    for k, group in enumerate(groups):
+        homes = [
+            j for j, other in enumerate(groups)
+            if len(other.members) > len(group.members)
+            and np.isin(group.members, other.members).mean() >= INSIDE
+        ]  # fmt: skip
+        if homes:
+            groups[k] = replace(group, parent=min(homes, key=lambda j: len(groups[j].members)))
+    return groups
+
+
+def _alike(a: Ints, b: Ints) -> bool:
+    shared = np.intersect1d(a, b, assume_unique=True).size
+    return bool(shared >= SAME * (a.size + b.size - shared))
+
+
+def _strongest(A: Any) -> Any:
     """The graph with no more than the 32 strongest edges of every node."""
     sizes = np.diff(A.indptr)
-    if sizes.max() <= STRONGEST:
-        return A
     rows = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((-A.data, rows))
-    rank = np.arange(order.size) - A.indptr[rows]
-    keep = np.sort(order[rank < STRONGEST])
+    keep = np.sort(order[np.arange(order.size) - A.indptr[rows] < STRONGEST])
     indptr = np.concatenate([[0], np.cumsum(np.minimum(sizes, STRONGEST))])
     return sp.csr_array((A.data[keep], A.indices[keep], indptr), shape=A.shape)
 
 
-def _about(strong: sp.csr_array, i: int) -> Point:
+def _about(strong: Any, i: int) -> Point:
     """The start at node i: half of the mass there, the other half on its neighbours by weight."""
     edges = slice(strong.indptr[i], strong.indptr[i + 1])
     ends, data = strong.indices[edges].astype(np.int64), strong.data[edges].astype(np.float64)
@@ -184,227 +404,13 @@ def _about(strong: sp.csr_array, i: int) -> Point:
     return Point(np.insert(ends, at, i), np.insert(0.5 * data / data.sum(), at, 0.5))
 
 
-def _reach(A: sp.csr_array, strong: sp.csr_array) -> Floats:
-    """The shift up to which the start at a node has a positive value: x'Ax / |x|²; 0 without an edge."""
+def _reach(A: Any, strong: Any) -> Floats:
+    """The shift up to which the start at a node has a positive value: x'Ax / |x|², 0 without an edge."""
     sums = np.asarray(strong.sum(axis=1), dtype=np.float64)
     squares = np.asarray(strong.power(2).sum(axis=1), dtype=np.float64)
     triangles = np.zeros(sums.size)
     for begin in range(0, sums.size, ROWS):
         part = strong[begin : begin + ROWS]
-        triangles[begin : begin + ROWS] = np.asarray((part @ A).multiply(part).sum(axis=1)).ravel()
-    linked = sums > 0.0
-    sums = np.where(linked, sums, 1.0)
-    value = 0.5 * squares / sums + 0.25 * triangles / sums**2
-    return np.where(linked, value / (0.25 + 0.25 * squares / sums**2), 0.0)
-
-
-class _Null:
-    """Random graphs with the same degrees, and with the same weights dealt out at random."""
-
-    def __init__(self, A: sp.csr_array) -> None:
-        self._A = A
-        self._degrees = np.diff(A.indptr).astype(np.float64)
-        self._ends = float(self._degrees.sum())
-        self._inside = np.zeros(A.shape[0], dtype=bool)
-        counts, places = np.unique(self._degrees, return_counts=True)[::-1], np.geomspace(1e-3, 8.0, 60)
-        self._s = np.concatenate([[0.0], places])
-        self._log_z = np.array([_log_sum(counts[0], -s * counts[1]) for s in self._s])
-        weights = np.sort(A.data.astype(np.float64))
-        self._flat = bool(weights[0] >= 0.999 * weights[-1])
-        some = weights[np.linspace(0, weights.size - 1, min(512, weights.size)).astype(np.int64)]
-        # beyond e^500 the moments overflow; such t are of use for sums of the largest weights only
-        self._t = np.geomspace(1e-3, 500.0, 80) / weights[-1]
-        self._moments = np.expm1(np.outer(self._t, some)).mean(axis=1)
-
-    def evidence(self, members: Ints) -> float:
-        """The logarithm of the expected number of sets like this one, at most."""
-        n, m = self._A.shape[0], members.size
-        k = self._degrees[members]
-        ends, pairs = float(k.sum()), m * (m - 1) / 2.0
-        linked = min(1.0, (ends**2 - float(k @ k)) / (2.0 * self._ends * pairs)) if m > 1 else 0.0
-        if linked <= 0.0:
-            return 0.0
-        count, total = self._within(members)
-        rarity = pairs * _divergence(count / pairs, linked)
-        if not self._flat:  # two tests instead of one
-            tilted = self._t * total - pairs * np.log1p(linked * self._moments)
-            rarity = max(rarity, float(tilted.max())) - np.log(2.0)
-        sets = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
-        few = float((self._s * ends + m * self._log_z).min()) - gammaln(m + 1) + np.log(2.0 + np.log(ends))
-        # sizes 2, 3, ... and classes of ends share one budget: the terms m (m - 1) and log(ends)
-        return float(min(sets, few) + np.log(m * (m - 1.0)) - max(0.0, rarity))
-
-    def _within(self, members: Ints) -> tuple[float, float]:
-        """The number of edges inside a set, and the sum of their weights."""
-        rows = self._A[members]
-        self._inside[members] = True
-        hit = self._inside[rows.indices]
-        self._inside[members] = False
-        return np.count_nonzero(hit) / 2.0, float(rows.data[hit].sum(dtype=np.float64)) / 2.0
-
-
-def _log_sum(counts: Ints, logs: Floats) -> float:
-    top = float(logs.max())
-    return top + float(np.log(counts @ np.exp(logs - top)))
-
-
-def _divergence(q: float, p: float) -> float:
-    """KL of a share q from p < q, 0 for a smaller share."""
-    if q <= p:
-        return 0.0
-    return q * np.log(q / p) + ((1.0 - q) * np.log((1.0 - q) / (1.0 - p)) if q < 1.0 else 0.0)
-
-
-class _Choice:
-    """Which of many sets, that overlap and hold one another, are the groups."""
-
-    def __init__(self, sets: list[_Set], evidence: Floats, n: int) -> None:
-        order = np.argsort(evidence, kind="stable")  # the best first: a number is a rank
-        self.sets, self.evidence = [sets[k] for k in order], evidence[order]
-        self.sizes = np.array([s.members.size for s in self.sets])
-        held = np.concatenate([s.members for s in self.sets])
-        indptr = np.concatenate([[0], np.cumsum(self.sizes)])
-        ones = np.ones(held.size, dtype=np.int32)
-        self._holders = sp.csr_array((ones, held, indptr), shape=(len(sets), n)).T.tocsr()
-        self._taken = np.zeros(n, dtype=bool)
-
-    def family(self) -> list[int]:
-        """Groups by falling evidence, none of them held by better ones for more than half."""
-        self._taken[:] = False
-        return self._pick(np.flatnonzero(self.sizes >= SMALLEST))
-
-    def fill(self, family: list[int], wanted: int) -> list[int]:
-        """More groups: the best of the other sets, then parts in the place of groups that lose least."""
-        self._take(family)
-        others = [k for k in range(len(self.sets)) if self.sizes[k] > 1 and k not in set(family)]
-        for k in others:
-            if len(family) < wanted and self._is_free(k):
-                family = [*family, k]
-                self._taken[self.sets[k].members] = True
-        while len(family) < wanted:
-            splits = [(self.evidence[parts].sum() - self.evidence[k], k, parts)
-                      for k in family if 1 < len(parts := self._parts(k)) <= wanted - len(family) + 1]
-            if not splits:
-                break
-            _, k, parts = min(splits, key=lambda s: s[:2])
-            family = [*(g for g in family if g != k), *parts]
-        return family
-
-    def reduce(self, family: list[int], wanted: int) -> list[int]:
-        """Fewer groups: a larger set in the place of its parts, or the weakest left out, as loses least."""
-        while len(family) > wanted:
-            weakest = max(family, key=lambda k: self.evidence[k])
-            best = (-float(self.evidence[weakest]), -1, [weakest])
-            for k, parts in self._unions(family).items():
-                if 1 < len(parts) <= len(family) - wanted + 1:
-                    loss = float(self.evidence[k] - self.evidence[parts].sum()) / (len(parts) - 1)
-                    best = min(best, (loss, k, parts), key=lambda b: b[0])
-            _, union, gone = best
-            family = [k for k in family if k not in gone] + [union] * (union >= 0)
-        return family
-
-    def _pick(self, candidates: Ints) -> list[int]:
-        """The best sets first, each or the parts of it that save more; what is taken stays marked."""
-        chosen: list[int] = []
-        for k in candidates.tolist():
-            if not self._is_free(k):
-                continue
-            before = self._taken.copy()
-            parts = self._pick(self._inner(k, candidates))
-            if not parts or self.evidence[parts].sum() >= self.evidence[k]:
-                self._taken[:] = before
-                parts = [k]
-                self._taken[self.sets[k].members] = True
-            chosen += parts
-        return chosen
-
-    def _inner(self, k: int, candidates: Ints) -> Ints:
-        """Sets that lie in set k, are smaller by more than a hair, and save nats."""
-        shared = np.bincount(self._holders[self.sets[k].members].indices, minlength=self.sizes.size)
-        inner = (shared >= INSIDE * self.sizes) & (self.sizes < INSIDE * self.sizes[k]) & (self.evidence < 0.0)
-        return candidates[inner[candidates]]
-
-    def _parts(self, k: int) -> list[int]:
-        self._taken[:] = False
-        return self._pick(self._inner(k, np.arange(self.sizes.size)))
-
-    def _unions(self, family: list[int]) -> dict[int, list[int]]:
-        """For each larger set, the groups of the family that lie in it."""
-        unions: dict[int, list[int]] = {}
-        for g in family:
-            shared = np.bincount(self._holders[self.sets[g].members].indices, minlength=self.sizes.size)
-            for k in np.flatnonzero((shared >= INSIDE * self.sizes[g]) & (self.sizes > self.sizes[g])).tolist():
-                unions.setdefault(k, []).append(g)
-        return unions
-
-    def _is_free(self, k: int) -> bool:
-        return float(self._taken[self.sets[k].members].mean()) <= HELD
-
-    def _take(self, family: list[int]) -> None:
-        self._taken[:] = False
-        for k in family:
-            self._taken[self.sets[k].members] = True
-
-
-def graph_groups(
-    similarity: Any, degrees: Floats, n_clusters: int | None, monitor: Monitor
-) -> list[GraphGroup]:
-    """The groups of a graph, each a dominant set of the whole graph at its own shift."""
-    A = similarity.matrix
-    null = _Null(A)
-    sets = _distinct(_Ladder(similarity, A, monitor).climb())
-    choice = _Choice(sets, np.array([null.evidence(s.members) for s in sets]), similarity.n)
-    family = choice.family()
-    alone = _significant(choice.evidence[family])
-    chosen = [k for k in family if choice.evidence[k] <= alone]
-    real = set(chosen)
-    if n_clusters is not None:
-        chosen = choice.fill(chosen, n_clusters) if len(chosen) < n_clusters else choice.reduce(chosen, n_clusters)
-    groups = []
-    for k in chosen:
-        groups.append(_group(similarity, choice.sets[k], float(choice.evidence[k]), k in real, monitor))
-    return groups
-
-
-def _significant(evidence: Floats) -> float:
-    ranked = np.sort(evidence)
-    passed = np.flatnonzero(ranked <= np.log(FALSE * np.arange(1, ranked.size + 1)))
-    return float(ranked[passed[-1]]) if passed.size else -np.inf
-
-
-def _distinct(sets: list[_Set]) -> list[_Set]:
-    alike: dict[bytes, list[_Set]] = {}
-    for s in sets:
-        alike.setdefault(s.members.tobytes(), []).append(s)
-    return [same[len(same) // 2] for same in alike.values()]
-
-
-def _jaccard(a: Ints, b: Ints) -> float:
-    shared = np.intersect1d(a, b, assume_unique=True).size
-    return shared / (a.size + b.size - shared)
-
-
-def _group(similarity: Any, found: _Set, evidence: float, significant: bool, monitor: Monitor) -> GraphGroup:
-    low = high = found
-    while low.below is not None and _jaccard(low.below.members, found.members) >= SAME:
-        low = low.below
-    while high.above is not None and _jaccard(high.above.members, found.members) >= SAME:
-        high = high.above
-    problem = make_problem(similarity, found.shift)
-    options = FINE.chosen_for(similarity, found.shift)
-    core = problem.solve_from(Point(found.members, found.weights), options, monitor)
-    keep = core.weights > options.cutoff
-    if not keep.all():
-        core = certify(problem, Outcome(Point(core.members[keep], core.weights[keep]), core.n_iter, core.status), options)
-    return GraphGroup(core, low.shift, high.shift, float(np.log(high.shift / low.shift)), evidence, significant)
-
-
-def graph_labels(similarity: Any, groups: list[GraphGroup]) -> Ints:
-    labels, best = np.full(similarity.n, -1, dtype=np.int64), np.zeros(similarity.n)
-    for k, group in enumerate(groups):
-        objects, payoffs = similarity.sparse_gradient(group.members, group.weights)
-        fits = payoffs / group.core.threshold
-        better = objects[fits > best[objects]]
-        best[objects] = np.maximum(best[objects], fits)
-        labels[better] = k
-    return labels
+        triangles[begin : begin + ROWS] = (part @ A).multiply(part).sum(axis=1)
+    sums[squares == 0.0] = 1.0
+    return np.asarray((2.0 * squares / sums + triangles / sums**2) / (1.0 + squares / sums**2))
