@@ -1,8 +1,8 @@
 r"""The groups of a graph, every one at its own shift.
 
 The shift at which a group of a graph shows is its own affair. A group of m nodes with a share p of its edges
-is a dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of A,
-about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with half of
+is a dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of
+A, about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with half of
 their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts, each from
 where it stood, and where no set holds a node one is started at its neighbours.
 
@@ -23,22 +23,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import FALSE, Null, last_believed
-from dominantsets.compiled.graph import ascend
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
 
-RATIO = 2.0**0.25  # from one shift of the ladder to the next
-LOWEST, QUANTILE = 0.5, 0.1  # the first shift: half of this quantile of the nodes' largest weights
-STRONGEST = 32  # edges of a node that a set is started on
-SAME = 0.7  # of the union of two sets that both hold, for a group that has stayed the same
 SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
 HELD = 0.5  # of a set that others hold, above which it is not one more group
 INSIDE = 0.8  # of a set that lies in a larger one, for it to be a part of that
-ROWS = 4_096  # rows of a product that are made at a time
-TOL, MAX_ITER = 1e-5, 20_000  # of sets that are only followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,27 +114,32 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
     >>> S = as_similarity(sp.csr_array(A - np.eye(17)))
     >>> groups = graph_groups(S, None, Monitor())
     >>> [len(group.members) for group in groups]
-    [11, 6]
+    [6, 11]
     >>> graph_labels(S, groups)
-    array([1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
-    A, null = similarity.matrix, Null(similarity.matrix)
-    sets = _distinct(_Ladder(A, monitor).climb())
+    A = _edges(similarity)
+    null = Null(A)
+    sets = distinct(Ladder(A, monitor).climb())
     choice = _Choice(A, sets, np.array([null.evidence(s.members) for s in sets]))
     family = choice.family()
     level = last_believed(choice.evidence[family])
     chosen = [k for k in family if choice.evidence[k] <= level]
-    believed = set(chosen)
     if n_clusters is None:
         chosen = chosen or choice.most_of_it()
     elif len(chosen) < n_clusters:
         chosen = choice.more(chosen, n_clusters)
     else:
         chosen = choice.fewer(chosen, n_clusters)
-    return _nested([
-        _certified(similarity, choice.sets[k], float(choice.evidence[k]), k in believed, monitor)
-        for k in sorted(chosen)
-    ])  # fmt: skip
+    groups: dict[bytes, GraphGroup] = {}
+    for k in chosen:
+        core = _certified(similarity, choice.sets[k], monitor)
+        evidence = null.evidence(core.members)
+        low, high = choice.sets[k].range()
+        groups.setdefault(
+            core.members.tobytes(), GraphGroup(core, low, high, evidence, significant=evidence <= level)
+        )
+    return _nested(sorted(groups.values(), key=lambda group: group.evidence), similarity.n)
 
 
 def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
@@ -172,84 +171,14 @@ def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
     return labels
 
 
-class _Set:
-    """A dominant set at one shift of the ladder, with those at the next ones that it comes from and goes to."""
-
-    __slots__ = ("above", "below", "members", "shift", "weights")
-
-    def __init__(self, x: Point, shift: float, below: _Set | None) -> None:
-        self.members, self.weights = x
-        self.shift, self.below = shift, below
-        self.above: _Set | None = None
-
-    def range(self) -> tuple[float, float]:
-        """The shifts from which and to which it stays the same."""
-        low = high = self
-        while low.below is not None and _alike(low.below.members, self.members):
-            low = low.below
-        while high.above is not None and _alike(high.above.members, self.members):
-            high = high.above
-        return low.shift, high.shift
-
-
-class _Ladder:
-    """Dominant sets of the whole graph at rising shifts."""
-
-    def __init__(self, A: Any, monitor: Monitor) -> None:
-        self._A, self._monitor, self._halted = A, monitor, False
-        n = A.shape[0]
-        self._room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
-        self._strong = _strongest(A)
-        self._reach = _reach(A, self._strong)
-
-    def climb(self) -> list[_Set]:
-        """The sets of all shifts, up to where every value is negative."""
-        A, found = self._A, list[_Set]()
-        largest = np.maximum.reduceat(A.data, A.indptr[:-1][np.diff(A.indptr) > 0])
-        shift, rung = LOWEST * float(np.quantile(largest, QUANTILE)), list[_Set]()
-        while (rung or shift < float(self._reach.max())) and not self._halted:
-            rung = self._rung(shift, rung)
-            found += rung
-            shift *= RATIO
-        return found
-
-    def _rung(self, shift: float, lower: list[_Set]) -> list[_Set]:
-        """The sets at a shift: those of the shift below, followed, and from nodes that none of them holds."""
-        sets: dict[bytes, _Set] = {}
-        free = np.ones(self._reach.size, dtype=bool)
-        for old in lower:
-            if (found := self._solve(Point(old.members, old.weights), shift, old)) is not None:
-                old.above = sets.setdefault(found.members.tobytes(), found)
-                free[found.members] = False
-        able = np.flatnonzero(free & (self._reach > shift))
-        for i in able[np.argsort(-self._reach[able], kind="stable")].tolist():
-            if free[i] and (found := self._solve(_about(self._strong, i), shift, None)) is not None:
-                sets.setdefault(found.members.tobytes(), found)
-                free[found.members] = False
-        return list(sets.values())
-
-    def _solve(self, x: Point, shift: float, below: _Set | None) -> _Set | None:
-        """The set that x leads to; None where its value is not positive: then all nodes would gain by joining."""
-        A = self._A
-        if self._halted:
-            return None
-        x = Point(*ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, TOL, MAX_ITER))
-        if self._monitor.due():
-            self._halted = self._monitor.report(0, shift, 0.0, x.support.size) is not None
-        return _Set(x, shift, below) if x.support.size else None
-
-
 class _Choice:
-    """Which of many sets, that overlap and hold one another, are the groups. A number is a rank by evidence."""
+    """Which of many sets, that overlap and hold one another, are the groups; numbered by evidence."""
 
-    def __init__(self, A: Any, sets: list[_Set], evidence: Floats) -> None:
+    def __init__(self, A: Any, sets: list[FollowedSet], evidence: Floats) -> None:
         order = np.argsort(evidence, kind="stable")
         self._A, self.sets, self.evidence = A, [sets[k] for k in order], evidence[order]
         self._sizes = np.array([s.members.size for s in self.sets])
-        nodes = np.concatenate([s.members for s in self.sets])
-        indptr = np.concatenate([[0], np.cumsum(self._sizes)])
-        table = sp.csr_array((np.ones(nodes.size), nodes, indptr), shape=(len(sets), A.shape[0]))
-        self._holders = table.T.tocsr()
+        self._holders = _holders([s.members for s in self.sets], A.shape[0])
         self._taken = np.zeros(A.shape[0], dtype=bool)
 
     def family(self) -> list[int]:
@@ -258,7 +187,7 @@ class _Choice:
 
     def most_of_it(self) -> list[int]:
         """The best set with more than half of the nodes, where there is one."""
-        return np.flatnonzero(2 * self._sizes > self._A.shape[0])[:1].tolist()
+        return [int(k) for k in np.flatnonzero(2 * self._sizes > self._A.shape[0])[:1]]
 
     def more(self, family: list[int], wanted: int) -> list[int]:
         """More groups: the best of the other sets, then parts in the place of the groups that lose least."""
@@ -285,7 +214,8 @@ class _Choice:
             owners = np.repeat(family, [homes[k].size for k in family])
             parts = np.bincount(places, minlength=self._sizes.size)
             loss = self.evidence - np.bincount(places, self.evidence[owners], self._sizes.size)
-            loss = np.where((parts > 1) & (parts <= len(family) - wanted + 1), loss, np.inf) / np.maximum(1, parts - 1)
+            able = (parts > 1) & (parts <= len(family) - wanted + 1)
+            loss = np.where(able, loss / np.maximum(1, parts - 1), np.inf)
             union, weakest = int(loss.argmin()), max(family)
             if loss[union] < -self.evidence[weakest]:
                 gone = set(owners[places == union].tolist())
@@ -346,71 +276,41 @@ class _Choice:
             self._taken[self.sets[k].members] = True
 
 
-def _distinct(sets: list[_Set]) -> list[_Set]:
-    """One of all equal sets, from the middle of the shifts at which it is there."""
-    equal: dict[bytes, list[_Set]] = {}
-    for s in sets:
-        equal.setdefault(s.members.tobytes(), []).append(s)
-    return [same[len(same) // 2] for same in equal.values()]
+def _edges(similarity: Graph) -> Any:
+    """The matrix without stored zeros, which are no edges."""
+    A = similarity.matrix
+    if not A.data.all():
+        A = A.copy()  # what the user gave stays as it is
+        A.eliminate_zeros()
+    return A
 
 
-def _certified(
-    similarity: Graph, found: _Set, evidence: float, significant: bool, monitor: Monitor
-) -> GraphGroup:
+def _certified(similarity: Graph, found: FollowedSet, monitor: Monitor) -> DominantSet:
     """A set that was followed roughly, solved to the end on the whole graph."""
     problem = make_problem(similarity, found.shift)
     options = SolverOptions(cutoff=2e-12).chosen_for(similarity, found.shift)
     core = problem.solve_from(Point(found.members, found.weights), options, monitor)
     keep = core.weights > options.cutoff
-    if not keep.all():
-        x = Point(core.members[keep], core.weights[keep])
-        core = certify(problem, Outcome(x, core.n_iter, core.status), options)
-    return GraphGroup(core, *found.range(), evidence, significant)
+    if keep.all():
+        return core
+    x = Point(core.members[keep], core.weights[keep])
+    return certify(problem, Outcome(x, core.n_iter, core.status), options)
 
 
-def _nested(groups: list[GraphGroup]) -> list[GraphGroup]:
+def _nested(groups: list[GraphGroup], n: int) -> list[GraphGroup]:
     """The groups with their parents."""
+    holders = _holders([group.members for group in groups], n)
+    sizes = np.array([group.members.size for group in groups])
     for k, group in enumerate(groups):
-        homes = [
-            j for j, other in enumerate(groups)
-            if len(other.members) > len(group.members)
-            and np.isin(group.members, other.members).mean() >= INSIDE
-        ]  # fmt: skip
-        if homes:
-            groups[k] = replace(group, parent=min(homes, key=lambda j: len(groups[j].members)))
+        shared = np.bincount(holders[group.members].indices, minlength=sizes.size)
+        homes = np.flatnonzero((shared >= INSIDE * sizes[k]) & (sizes > sizes[k]))
+        if homes.size:
+            groups[k] = replace(group, parent=int(homes[sizes[homes].argmin()]))
     return groups
 
 
-def _alike(a: Ints, b: Ints) -> bool:
-    shared = np.intersect1d(a, b, assume_unique=True).size
-    return bool(shared >= SAME * (a.size + b.size - shared))
-
-
-def _strongest(A: Any) -> Any:
-    """The graph with no more than the 32 strongest edges of every node."""
-    sizes = np.diff(A.indptr)
-    rows = np.repeat(np.arange(sizes.size), sizes)
-    order = np.lexsort((-A.data, rows))
-    keep = np.sort(order[np.arange(order.size) - A.indptr[rows] < STRONGEST])
-    indptr = np.concatenate([[0], np.cumsum(np.minimum(sizes, STRONGEST))])
-    return sp.csr_array((A.data[keep], A.indices[keep], indptr), shape=A.shape)
-
-
-def _about(strong: Any, i: int) -> Point:
-    """The start at node i: half of the mass there, the other half on its neighbours by weight."""
-    edges = slice(strong.indptr[i], strong.indptr[i + 1])
-    ends, data = strong.indices[edges].astype(np.int64), strong.data[edges].astype(np.float64)
-    at = int(np.searchsorted(ends, i))
-    return Point(np.insert(ends, at, i), np.insert(0.5 * data / data.sum(), at, 0.5))
-
-
-def _reach(A: Any, strong: Any) -> Floats:
-    """The shift up to which the start at a node has a positive value: x'Ax / |x|², 0 without an edge."""
-    sums = np.asarray(strong.sum(axis=1), dtype=np.float64)
-    squares = np.asarray(strong.power(2).sum(axis=1), dtype=np.float64)
-    triangles = np.zeros(sums.size)
-    for begin in range(0, sums.size, ROWS):
-        part = strong[begin : begin + ROWS]
-        triangles[begin : begin + ROWS] = (part @ A).multiply(part).sum(axis=1)
-    sums[squares == 0.0] = 1.0
-    return np.asarray((2.0 * squares / sums + triangles / sums**2) / (1.0 + squares / sums**2))
+def _holders(sets: list[Ints], n: int) -> Any:
+    """A table with a row for each of n nodes: the sets that hold it."""
+    indptr = np.concatenate([[0], np.cumsum([members.size for members in sets])])
+    nodes = np.concatenate([*sets, np.empty(0, dtype=np.int64)])
+    return sp.csr_array((np.ones(nodes.size), nodes, indptr), shape=(len(sets), n)).T.tocsr()

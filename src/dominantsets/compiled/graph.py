@@ -21,12 +21,12 @@ def ascend(
     listed: NDArray[np.bool_],
     near: NDArray[np.int64],
     tol: float,
-    max_iter: int,
+    work: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Pairwise steps for x'(A - shift I)x from weights on a support; nobody where the value is not positive.
 
-    Ends where payoffs of members are level and nobody else has a higher one, up to tol of x'Ax. ``x``, ``r``
-    and ``listed`` of length n are all zero before and after, ``near`` is room for a list of n nodes.
+    Ends where payoffs of members are level and nobody else has a higher one, up to tol, or after looking at
+    ``work`` nodes. ``x``, ``r`` and ``listed`` are all zero before and after, ``near`` is room for all nodes.
     """
     count = 0
     for k in range(support.size):
@@ -49,7 +49,8 @@ def ascend(
         value += weights[k] * r[support[k]]
     size = 0
     if value > 0.0:
-        for _ in range(max_iter):
+        while work > 0:
+            work -= count
             best, worst = near[0], support[0]
             high, low = -np.inf, np.inf
             for k in range(count):
