@@ -22,7 +22,6 @@ import _real
 from _generators import blobs, ellipses, graph, null, sphere, tiles
 
 CHOSEN, OTHER = "chosen on", "not chosen on"
-HALVES = (CHOSEN, OTHER)
 GROUPS = ("clean", "noisy", "nulls", "graphs", "shapes", "real")
 SYNTHETIC = ("clean", "noisy")
 SEED_CHOSEN, SEED_AGAIN, SEED_OTHER = 0, 1, 2
