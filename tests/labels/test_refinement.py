@@ -173,3 +173,11 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     some = refine(S, start, 4)
     assert max(asked) == 50
     assert adjusted_rand_score(whole.labels, some.labels) > 0.95
+
+
+def test_no_cluster_loses_its_last_object():
+    """One object that fits another cluster better stays the whole of its own."""
+    rows = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
+    for kind in ("sqeuclidean", "cosine"):
+        found = refine(as_similarity(rows, kind), np.array([0, 0, 0, 1, 2, 2]), 3)
+        assert set(found.labels) == {0, 1, 2}
