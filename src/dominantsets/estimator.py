@@ -86,12 +86,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
     shift : float, "auto", "guaranteed" or "sufficient", default="auto"
-        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto": every cluster has its own, where
-        it stays the same longest as the shift rises (:mod:`dominantsets.clusters.modes`; ``print(selection_)``
-        has the reasons). A number is the shift of all clusters, which are then peeled off one after another. It
-        may be negative, where a constant in the similarity is larger than needed. "guaranteed" is the least
-        shift for which it is proved that no cluster has fewer than ``min_cluster_size`` members; "sufficient"
-        searches for a smaller one that is enough on these data (about ten times the work).
+        The resolution :math:`\alpha`: the larger, the larger the clusters. "auto": every cluster has its own,
+        where it stays the same longest as the shift rises (:mod:`dominantsets.clusters.modes`;
+        ``print(selection_)`` has the reasons). A number is the shift of all clusters, which are then peeled
+        off one after another. It may be negative, where a constant in the similarity is larger than needed.
+        "guaranteed" is the least shift for which it is proved that no cluster has fewer than
+        ``min_cluster_size`` members; "sufficient" searches for a smaller one that is enough on these data
+        (about ten times the work).
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
@@ -103,12 +104,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", None}, default="refine"
         What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
-        belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster with
-        which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
+        belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster
+        with which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
     noise : "auto", None, "cores" or float, default="auto"
-        With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one is
-        strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody outside
-        the dominant sets; a number: that share of the objects, those farthest out in their clusters.
+        With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
+        is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
+        outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
     n_starts : int, default=1
         Where a shift is given: 1 peels clusters one after another from their vertex. More: multi-start, in
         passes that solve from so many sampled objects at once, see :func:`multistart`.
@@ -145,8 +146,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     probabilities_ : ndarray of shape (n,)
         How typical an object is of its cluster: the share of the cluster that lies farther out; 0 for noise.
     clusters_ : list of DominantSet
-        Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members have
-        another label, ``selection_`` counts them under "elsewhere".
+        Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members
+        have another label, ``selection_`` counts them under "elsewhere".
     n_clusters_ : int
         Number of clusters found.
     exemplars_ : ndarray of shape (n_clusters_,)
@@ -394,7 +395,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         def by_clouds() -> Partition:
             dimension = 1.0 if scales.tree is None else scales.tree.dimension
             starts = starts_of(scales, run.balls)
-            noise = None if self._noise == "cores" else self._noise
+            # where nothing stands out there is nothing to be outside of
+            nobody = self._noise == "cores" or (self._noise == "auto" and scales.is_one)
+            noise = None if nobody else self._noise
             rule = label_by_clouds(
                 similarity, scales.objects, scales.sample, starts, dimension, noise, monitor
             )
@@ -634,8 +637,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         A new object j joins the first cluster found for which
         :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one whose cloud
-        it belongs to, or -1 where it belongs to the background: the rule of ``labels_``.
+        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one whose
+        cloud it belongs to, or -1 where it belongs to the background: the rule of ``labels_``.
 
         Parameters
         ----------

@@ -47,7 +47,6 @@ Affinity = Literal[
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
 Assign = Literal["refine", "average", "none"]
-Noise = Literal["auto", "payoff", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -72,6 +71,16 @@ def main(
     ] = False,
 ) -> None:
     """Dominant set clustering: groups whose members are more alike than anything outside."""
+
+
+def _noise(text: str) -> str | float | None:
+    """What --noise means: none, a name, or a share."""
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 @app.command()
@@ -229,12 +238,12 @@ def cluster_command(
         ),
     ] = "refine",
     noise: Annotated[
-        Noise,
+        str,
         typer.Option(
             "--noise",
             "--keep-noise",  # its name before version 0.2
-            help="What refine leaves out as noise: auto, what is far from every core; payoff, all outside "
-            "the cores; none, nothing.",
+            help="What refine leaves out as noise: auto, the background where the evidence is strong; none, "
+            "nobody; cores, all outside the dominant sets; a number, that share of the objects.",
         ),
     ] = "auto",
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
@@ -255,7 +264,7 @@ def cluster_command(
     """Cluster the objects of a file: CSV, TSV, Parquet, .npy, .npz, Matrix Market, edge list or GraphML.
 
     Features are rows of numbers, with or without a line of names. Labels come out with each object's
-    membership (1 for the exemplar of its cluster, 0 outside) and an exemplar flag; -1 is noise.
+    probability (how typical it is of its cluster, 0 for noise) and an exemplar flag; -1 is noise.
 
     Example: dominantsets cluster iris.csv --label-column species -k 3 -o labels.csv --report iris.html
     """
@@ -267,7 +276,7 @@ def cluster_command(
         convert=convert,
         shift=shift,
         assign=None if assign == "none" else assign,
-        noise=None if noise == "none" else noise if assign == "refine" else "auto",
+        noise=_noise(noise) if assign == "refine" else "auto",
         algorithm=algorithm,
         tol=tol,
         max_time=max_time,
@@ -296,7 +305,7 @@ def cluster_command(
             if issubclass(warning.category, UserWarning):
                 sys.stderr.write(f"dominantsets: {' '.join(str(warning.message).split())}\n")
         model = result.model
-        files.write_labels(output, table.ids, model.labels_, model.memberships_, model.exemplars_)
+        files.write_labels(output, table.ids, model.labels_, model.probabilities_, model.exemplars_)
         if summary is not None:
             files.write_text(summary, result.json())
         if plot is not None:

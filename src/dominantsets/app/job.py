@@ -45,7 +45,7 @@ class Job:
     convert: str = "max"
     shift: str = "auto"
     assign: str | None = "refine"
-    noise: str | None = "auto"
+    noise: str | float | None = "auto"
     algorithm: str = "auto"
     tol: float = 1e-10
     max_time: float | None = None
@@ -191,12 +191,16 @@ class Result:
             }
             for c in model.clusters_
         ]
+        for cluster, row in zip(clusters, model.selection_.rows, strict=True):
+            cluster |= {"labelled": row.labelled, "elsewhere": row.elsewhere, "shift": row.shift}
         content = {
             "dominantsets": version("dominantsets"),
             "objects": int(model.labels_.size),
             "clusters_found": model.n_clusters_,
             "share_assigned": model.assignment_rate_,
-            "shift": model.shift_,
+            "shift": model.shift_ if model.clusters_ else None,
+            "noise": model.selection_.noise,
+            "reason": model.selection_.reason,
             "ended": model.end_.value if model.end_ else None,
             "partial": self.partial,
             "scores": self.scores(),
@@ -230,22 +234,41 @@ class Result:
         page = Report(f"Dominant sets of {name}").text(f"{self.line()}.")
         if self.partial:
             page.text("The run was stopped early: what follows is what had been found.", "warning")
-        shift = (
-            f"Shift {model.shift_:.6g}; it ended because of {model.end_.value if model.end_ else 'nothing'}."
-        )
-        page.text(shift, "note")
+        chosen = model.selection_
+        for sentence in (
+            chosen.reason,
+            chosen.runner_up,
+            chosen.noise and f"Noise: {chosen.noise}",
+            chosen.advice,
+        ):
+            if sentence:
+                page.text(sentence, "note")
         if self.scores():
             page.section("Agreement with the classes")
             page.table(["score", "value"], [[k, f"{v:.3f}"] for k, v in self.scores().items()])
         if model.clusters_:
             page.section("Clusters and their certificates")
-            head = ["cluster", "size", "exemplar", "value", "gap", "margin", "strict", "status"]
+            head = [
+                "cluster",
+                "labelled",
+                "members",
+                "shift",
+                "strength",
+                "by chance",
+                "exemplar",
+                "value",
+                "gap",
+                "margin",
+                "strict",
+                "status",
+            ]
             rows = [
                 [
-                    k, len(c), c.exemplar if self.table.ids is None else self.table.ids[c.exemplar],
+                    k, row.labelled, len(c), f"{row.shift:.5g}", f"{row.persistence:.2f}", f"{row.chance:.1e}",
+                    c.exemplar if self.table.ids is None else self.table.ids[c.exemplar],
                     f"{c.value:.6g}", f"{c.gap:.1e}", f"{c.margin:.3g}", c.strict, c.status.value,
                 ]
-                for k, c in enumerate(model.clusters_)
+                for k, (c, row) in enumerate(zip(model.clusters_, chosen.rows, strict=True))
             ]  # fmt: skip
             page.table(head, rows)
             page.text(

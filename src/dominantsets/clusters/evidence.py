@@ -4,17 +4,17 @@ Uniform and Gaussian data have groups, too, by chance; ``benchmarks/nulls.py`` c
 dimension D there are about n / m places for a group of m, so that the expected number of chance groups that
 are as persistent, or as sharp, is
 
-.. math:: \log E_F = \log(n / m) - 3.9 - 6\,(F - x_D), \quad x_D = 0.15 + 1.7\,e^{-D / 7.5}
+.. math:: \log E_F = \log(n / m) - 5 - 6\,(F - x_D), \quad x_D = 0.15 + 1.7\,e^{-D / 7.5}
 
 .. math:: \log E_s = \log(n / m) - 0.4\,z^2, \quad
           z = \bigl(s \sqrt m + (\sqrt D - 1.4) / 2\bigr) \sqrt{D (D + 4)} / (D + 2).
 
 The second has a derivation. In constant density s is 0 with the standard error
-:math:`(D + 2) / \sqrt{D (D + 4) m}` (the relative error of the second moment of m objects in a ball), the tail
-is that of a normal distribution, a little heavier because s is the largest over many levels; the largest
-scatter over all directions lies above that of one, by about :math:`\sqrt{D / m} / 2`. In the first, persistence
-has no scale, so that its tail is exponential with the same rate for all sizes; the rate and the level
-:math:`x_D` are fitted. Both were fitted on seeds that the tests do not use.
+:math:`(D + 2) / \sqrt{D (D + 4) m}` (the relative error of the second moment of m objects in a ball), the
+tail is that of a normal distribution, a little heavier because s is the largest over many levels; the largest
+scatter over all directions lies above that of one, by about :math:`\sqrt{D / m} / 2`. In the first,
+persistence has no scale, so that its tail is exponential with the same rate for all sizes; the rate and the
+level :math:`x_D` are fitted. Both were fitted on seeds that the tests do not use.
 
 Of many groups those are believed whose number is such that at most 2 in 100 of them are expected by chance
 (Benjamini and Hochberg, Controlling the false discovery rate, 1995).
@@ -44,7 +44,7 @@ class Evidence:
     def of_persistence(self, persistence: float, size: int) -> float:
         """Of groups of this size or more that stay the same as long."""
         usual = 0.15 + 1.7 * np.exp(-self.dimension / 7.5)
-        return float(np.log(self.n / size) - 3.9 - 6.0 * (persistence - usual))
+        return float(np.log(self.n / size) - 5.0 - 6.0 * (persistence - usual))
 
     def of_sharpness(self, sharpness: Floats, sizes: Ints) -> Floats:
         """Of groups of these sizes or more that are as sharp."""
@@ -68,9 +68,9 @@ def believed(chances: Sequence[float]) -> float:
 def dimension(distances: Floats) -> float:
     r"""The dimension of data, from the distances of objects to their nearest ones.
 
-    Levina and Bickel's estimate: the mean of :math:`\log(T_k / T_j)` over the nearer ones is 1 / D wherever the
-    density is constant. Inverses are averaged over the objects (MacKay and Ghahramani); copies of an object
-    do not count as neighbours.
+    Levina and Bickel's estimate: the mean of :math:`\log(T_k / T_j)` over the nearer ones is 1 / D wherever
+    the density is constant. Inverses are averaged over the objects (MacKay and Ghahramani); copies of an
+    object do not count as neighbours.
     """
     positive = np.where(distances > 1e-12 * max(float(distances.max()), 1e-300), distances, np.inf)
     positive = np.sort(positive, axis=1)[:, :LOCAL]

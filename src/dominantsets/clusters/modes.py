@@ -5,15 +5,15 @@ A dominant set of features is a ball: with :math:`t_i` the squared distance of o
 .. math:: \sum_i \max(0, \rho^2 - t_i) = \kappa, \qquad u_i = \max(0, \rho^2 - t_i) / \kappa,
           \qquad c = \sum_i u_i x_i,
 
-and :math:`\kappa` is the similarity of an object to its copy plus the shift. As :math:`\kappa` grows the balls
-grow, and where one comes to lean on the objects of another it is absorbed by it: that makes a tree. A *chain*
-is one ball followed over its life; a *node* is the part of a life between two absorptions that count. Groups
-are nodes (:mod:`dominantsets.clusters.selection`), and whether one is more than chance shows in two numbers
-(:mod:`dominantsets.clusters.evidence`):
+and :math:`\kappa` is the similarity of an object to its copy plus the shift. As :math:`\kappa` grows the
+balls grow, and where one comes to lean on the objects of another it is absorbed by it: that makes a tree. A
+*chain* is one ball followed over its life; a *node* is the part of a life between two absorptions that count.
+Groups are nodes (:mod:`dominantsets.clusters.selection`), and whether one is more than chance shows in two
+numbers (:mod:`dominantsets.clusters.evidence`):
 
 - *persistence*. In a region of constant density of dimension D a ball grows as
-  :math:`\kappa^{g}, g = D / (D + 2)`. F is the largest :math:`g \log(\kappa_2 / \kappa_1)` less the logarithm of
-  what the ball has really grown by meanwhile: constant density would have grown :math:`e^F`-fold.
+  :math:`\kappa^{g}, g = D / (D + 2)`. F is the largest :math:`g \log(\kappa_2 / \kappa_1)` less the logarithm
+  of what the ball has really grown by meanwhile: constant density would have grown :math:`e^F`-fold.
 - *sharpness* s, 1 less the largest scatter of the ball's objects on one side of its centre, in units of what
   constant density has: 0 in a flat region, beside an edge and along a curve, near 1 for what stands alone.
 
@@ -37,7 +37,7 @@ from dominantsets.solvers import Monitor
 
 LEAST = 8  # objects of a group, where nothing else is asked for
 RATIO = float(np.sqrt(2.0))  # of kappa between two levels
-STEPS, TOLERANCE = 20, 1e-5  # of the fixed point, for each level: the next one goes on from there
+STEPS, TOLERANCE = 60, 1e-7  # of the fixed point, for each level: the next one goes on from there
 MEET = 0.25  # of the variance of a ball's top, below which two centres are one
 NEIGHBOURS = (
     48  # among which a new ball is followed; the first levels and the dimension come from the nearest
@@ -110,7 +110,8 @@ class ModeTree:
         spread = float((sample.rows**2).sum(axis=1).max() + sample.extra.max())
         top = 8.0 * n * max(spread, 1e-300)
         low = max(float(np.quantile(birth, 0.01)), 1e-12 * top)
-        levels = low * RATIO ** np.arange(int(np.ceil(np.log(top / low) / np.log(RATIO))) + 1)
+        count = int(np.ceil(np.log(top / low) / np.log(RATIO))) + 1
+        levels = low * RATIO ** np.arange(count, dtype=np.float64)
         state = _empty(sample, birth, who, levels.size)
         done = 0
         for level, kappa in enumerate(levels.tolist()):
@@ -127,7 +128,8 @@ class ModeTree:
     def _advance(self, state: modes.State, kappa: float, level: int) -> None:
         """One level: every ball is followed, objects join, new balls start, and those that have met merge."""
         live = np.flatnonzero(state.alive)
-        parts = [slice(k, None, N_THREADS) for k in range(min(N_THREADS, max(1, live.size // 8)))]
+        count = min(N_THREADS, max(1, live.size // 8))
+        parts = [slice(k, None, count) for k in range(count)]
         parallel_map(lambda part: modes.follow_some(state, live[part], kappa, STEPS, TOLERANCE), parts)
         modes.join(state, live, kappa, level)
         modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
@@ -204,7 +206,7 @@ class ModeTree:
         X, extra, kappa = self.sample.rows, self.sample.extra, float(self.levels[level])
         chains, centres = self._places[level]
         c, t = centres[int(np.searchsorted(chains, node.chain))].copy(), np.empty(self.n)
-        r2 = modes.follow(X, extra, c, kappa, 0.0, t, 10 * STEPS, 1e-3 * TOLERANCE)
+        r2 = modes.follow(X, extra, c, kappa, 0.0, t, 4 * STEPS, 1e-3 * TOLERANCE)
         return c, np.maximum(r2 - t, 0.0) / kappa, kappa
 
 

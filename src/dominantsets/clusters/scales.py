@@ -1,7 +1,7 @@
 r"""Every cluster at its own scale: a sample's tree of modes, and its groups among all objects.
 
-A ball of m of n objects that holds a share of :math:`\kappa_m` in the sample holds the same share of all objects
-at :math:`\kappa = \kappa_m n / m`; the shift is :math:`\kappa` less the similarity of an object to its copy. So
+A ball that holds a share of a sample of m at :math:`\kappa_m` holds the same share of all n objects at
+:math:`\kappa = \kappa_m n / m`; the shift is :math:`\kappa` less the similarity of an object to its copy. So
 each group of the tree becomes a problem of its own, solved from where the sample has it: every cluster is a
 dominant set of all the objects, with the certificate of its own shift.
 """
@@ -139,7 +139,8 @@ class Scales:
                 return
             t = np.square(rows - rows[i]).sum(axis=1) + np.where(np.arange(m) == i, 0.0, extra)
             near = np.partition(t, min(FEWEST, m - 1))[: FEWEST + 1]
-            kappa = max(float((near.max() - near).sum()), 0.5 * float(near[near > 0].min(initial=np.inf)))
+            nearest = float(t[t > 0].min(initial=float(t.max(initial=0.0)) or 1.0))
+            kappa = max(float((near.max() - near).sum()), 0.5 * nearest)
             centre, weights = rows[i].copy(), np.empty(m)
             r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
             weights = np.maximum(r2 - t, 0.0) / kappa
@@ -159,6 +160,11 @@ class Scales:
     def shift(self, kappa: float) -> float:
         """The shift for all objects at which a ball of the sample is a cluster of them."""
         return kappa * self.n / self.objects.size - self.sample.own
+
+    @property
+    def is_one(self) -> bool:
+        """Whether no group stands out: all of the data are one."""
+        return len(self.balls) == 1 and (self.tree is None or self.balls[0].node in self.roots)
 
     def groups(self) -> list[Node]:
         """All nodes of the tree that are groups somewhere, clusters or not."""
@@ -252,8 +258,8 @@ class OwnScales(Iterator[DominantSet]):
         names = self.labels[found.members]
         taken = np.bincount(names[names >= 0], minlength=1)
         other = int(taken.argmax())
-        size = np.count_nonzero(self.labels == other)
-        return not taken[other] > SAME * max(len(found), size)
+        size = int(np.count_nonzero(self.labels == other))
+        return int(taken[other]) <= SAME * max(len(found), size)
 
 
 def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:

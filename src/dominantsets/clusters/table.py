@@ -23,8 +23,8 @@ class Row(NamedTuple):
     Attributes
     ----------
     shift_from, shift, shift_to : float
-        The shifts at which the group comes up, at which it is taken, and at which it is absorbed; nan where the
-        shift was given.
+        The shifts at which the group comes up, at which it is taken, and at which it is absorbed; nan where
+        the shift was given.
     radius : float
         The distance of the farthest member from the centre, in the unit of the features; nan without one.
     members, labelled, elsewhere : int
@@ -80,8 +80,8 @@ class Selection:
 
     def __str__(self) -> str:
         lines = [
-            f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} {'labelled':>9} "
-            f"{'elsewhere':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
+            f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} "
+            f"{'labelled':>9} {'elsewhere':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
         ]
         for k, row in enumerate(self.rows[:SHOWN]):
             lines.append(
@@ -117,7 +117,7 @@ def of_scales(
     tree, m = scales.tree, scales.objects.size
     if tree is None:
         reason = "All objects are alike, or too few to compare: one group."
-    elif balls and balls[0].node in scales.roots:
+    elif scales.is_one:
         reason = f"No group of {m:,} objects stands out more than chance would have it: they are one."
     else:
         reason = (
@@ -181,8 +181,8 @@ def _advice(scales: Scales, rows: list[Row], wanted: int | None) -> str:
             return f"Two scales are about equally strong: n_clusters={coarse} or {len(rows)}."
     if wanted is None and len(rows) == 1:
         return (
-            "If there should be more groups, pass n_clusters; curved ones need affinity='path', those of images "
-            "affinity='diffusion'."
+            "If there should be more groups, pass n_clusters; curved ones need affinity='path', those of "
+            "images affinity='diffusion'."
         )
     doubtful = sum(row.chance > 1.0 for row in rows)
     if wanted is not None and doubtful:

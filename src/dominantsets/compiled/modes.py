@@ -1,8 +1,9 @@
 """The compiled part of the tree of modes: balls that are followed as kappa grows.
 
-A ball has a centre c and the squared radius that solves sum max(0, r2 - t_i) = kappa, where t_i is the squared
-distance of object i from c; its weights are u_i = max(0, r2 - t_i) / kappa, and at a mode c is the mean of the
-objects under them. ``extra`` holds, for each object, the square of what its coordinates leave out.
+A ball has a centre c and the squared radius that solves sum max(0, r2 - t_i) = kappa, where t_i is the
+squared distance of object i from c; its weights are u_i = max(0, r2 - t_i) / kappa, and at a mode c is the
+mean of the objects under them. ``extra`` holds, for each object, the square of what its coordinates leave
+out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Ints = NDArray[np.int64]
 POWER = 10  # steps towards the direction of the largest scatter
 CHAINS, DEATHS = 0, 1  # places in State.counters
 REACH = 6.0  # squared radii within which objects may come into a ball at the next level
+STRIDE, LEAP = 4, 10.0  # steps between two leaps, and the longest one in steps
 PASSES = 100  # over the distances, to find a radius: a bound that is never reached
 
 
@@ -85,8 +87,8 @@ def follow(
 ) -> float:
     """Move c to a mode, in place; t and the squared radius are those of where it ends."""
     m, d = X.shape
-    new = np.empty(d)
-    for _ in range(steps):
+    new, before = np.empty(d), np.zeros(d)
+    for step in range(steps):
         r2 = ball(X, extra, c, kappa, r2, t)
         new[:] = 0.0
         for i in range(m):
@@ -94,12 +96,22 @@ def follow(
                 u, row = (r2 - t[i]) / kappa, X[i]
                 for j in range(d):
                     new[j] += u * row[j]
-        moved = 0.0
+        moved, along, last = 0.0, 0.0, 0.0
         for j in range(d):
-            moved += (new[j] - c[j]) ** 2
+            e = new[j] - c[j]
+            moved += e * e
+            along += e * before[j]
+            last += before[j] * before[j]
+            before[j] = e
             c[j] = new[j]
         if moved < tolerance * r2:
             break
+        # where density is nearly flat the steps shrink slowly, by a constant ratio: their sum is known
+        if step % STRIDE == STRIDE - 1 and last > 0.0:
+            ratio = along / last
+            if 0.0 < ratio < 1.0:
+                for j in range(d):
+                    c[j] += min(ratio / (1.0 - ratio), LEAP) * before[j]
     return ball(X, extra, c, kappa, r2, t)
 
 
@@ -108,7 +120,8 @@ def sharpness(X: Floats, members: Ints, c: Floats, kappa: float, farthest: int) 
     """1 minus the largest scatter of a ball's members on one side of its centre, in units of flat density.
 
     Along a direction v of length 1 it is 4 / kappa times the sum of (v y)² over members y with v y > 0. In a
-    region of constant density it is 1 for every v; beside an edge of the data it is still 1 on the inner side.
+    region of constant density it is 1 for every v; beside an edge of the data it is still 1 on the inner
+    side.
     """
     d = X.shape[1]
     v, w = X[farthest] - c, np.empty(d)

@@ -1,19 +1,20 @@
 r"""Labels of objects that are points: clusters as clouds about their centres, with or without a background.
 
-In feature space cluster k is a cloud about :math:`c_k` whose squared distances :math:`t` have the density of D
-normal coordinates of variance :math:`\sigma_k^2`:
+In feature space cluster k is a cloud about :math:`c_k` whose squared distances :math:`t` have the density of
+D normal coordinates of variance :math:`\sigma_k^2`:
 
 .. math:: \log p_k(t) = -\tfrac D2 \log(2 \pi \sigma_k^2) - t / (2 \sigma_k^2).
 
 D, the same for all clusters, is what their squared distances say: :math:`2 / \mathrm{cv}^2`, with cv their
-relative spread. Between clusters the densities alone decide, not how large a cluster is. Centres and variances
-are found by expectation and maximisation on a sample, from where the dominant sets stand.
+relative spread. Between clusters the densities alone decide, not how large a cluster is. Centres and
+variances are found by expectation and maximisation on a sample, from where the dominant sets stand.
 
 The background is one more cloud, which may lie anywhere and be as wide as it likes, and has a share of the
-objects. It is believed where
+objects; in up to four dimensions also a constant density over the convex hull of the objects, whichever
+explains more. It is believed where
 
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
-  asks of its parameters, and by 0.1 nats for each of its objects,
+  asks of its parameters, and by 0.25 nats for each of its objects,
 - the dominant sets keep their objects, most of them,
 - it is broader than every cluster,
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 from scipy.special import gammaincc
 
 from dominantsets._typing import Flags, Floats, Ints
@@ -39,10 +41,11 @@ from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
-GAIN = 0.1  # nats for each object of the background
+GAIN = 0.25  # nats for each object of the background
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
-ONE_CLOUD = 0.12  # nats for each object by which two clouds may explain the background better
+ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 MANY = 1e4  # no more dimensions than that
+FLAT = 4  # dimensions up to which the volume of the convex hull is found
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -70,12 +73,13 @@ class _Clouds:
     noise: float = 0.0
     middle: Floats | None = None
     width: float = np.inf
+    flat: float | None = None  # the logarithm of a constant density
 
     def squares(self, sample: Coordinates) -> Floats:
         """Squared distances of all objects from all centres."""
         rows = sample.rows
         t = (np.square(rows).sum(axis=1) + sample.extra)[:, None] - 2.0 * rows @ self.centres.T
-        return np.maximum(t + np.square(self.centres).sum(axis=1), 0.0)
+        return np.asarray(np.maximum(t + np.square(self.centres).sum(axis=1), 0.0))
 
     def logs(self, t: Floats) -> Floats:
         """The densities of all clusters, as logarithms."""
@@ -83,7 +87,10 @@ class _Clouds:
 
     def background(self, sample: Coordinates) -> tuple[Floats, Floats]:
         """Squared distances from the middle of the background, and its density with its share."""
+        assert self.middle is not None
         t = np.square(sample.rows - self.middle).sum(axis=1) + sample.extra
+        if self.flat is not None:
+            return t, np.full(len(t), np.log(self.noise) + self.flat)
         level = np.log(self.noise) - 0.5 * self.dimension * np.log(2.0 * np.pi * self.width)
         return t, level - t / (2.0 * self.width)
 
@@ -98,9 +105,16 @@ class Fit(NamedTuple):
 
 
 def fit_clouds(
-    sample: Coordinates, starts: list[Start], *, noise: bool, dimension: float, free: bool, monitor: Monitor
+    sample: Coordinates,
+    starts: list[Start],
+    *,
+    noise: bool,
+    dimension: float,
+    free: bool,
+    monitor: Monitor,
+    flat: float | None = None,
 ) -> Fit:
-    """Fit clouds to a sample; ``free``: whether the dimension may change."""
+    """Fit clouds to a sample; ``free``: whether the dimension may change; ``flat``: a constant background."""
     n, rows = len(sample.rows), sample.rows
     sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
     clouds = _Clouds(
@@ -108,6 +122,7 @@ def fit_clouds(
         np.array([max(start.square, 1e-300) for start in starts]) / dimension,
         sizes / sizes.sum(),
         dimension,
+        flat=flat,
     )
     spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
     floor = 1e-12 * max(spread, 1e-300) / dimension
@@ -173,9 +188,11 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
     left = rows @ axis > 0.0
     if not 0 < left.sum() < count:
         return 0.0
-    sides = [side for side in (left, ~left)]
     clouds = _Clouds(
-        np.array([rows[side].mean(axis=0) for side in sides]), np.full(2, one), np.full(2, 0.5), dimension
+        np.array([rows[side].mean(axis=0) for side in (left, ~left)]),
+        np.full(2, one),
+        np.full(2, 0.5),
+        dimension,
     )
     double = -np.inf
     for _ in range(15):
@@ -226,6 +243,28 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     return Verdict(
         True, gain, f"{share:.0%} are background: it explains the data better by {gain:.2f} nats an object."
     )
+
+
+def _decided(sample: Coordinates, starts: list[Start], with_it: Fit, monitor: Monitor) -> tuple[Fit, Verdict]:
+    """The fit with a background or that without, which are compared in one space, and why."""
+    dimension = with_it.clouds.dimension
+    without = fit_clouds(sample, starts, noise=False, dimension=dimension, free=False, monitor=monitor)
+    verdict = judge_noise(sample, starts, with_it, without)
+    return (with_it if verdict.noisy else without), verdict
+
+
+def _constant_density(sample: Coordinates) -> float | None:
+    """The logarithm of the density of one object somewhere in the convex hull; None where that is not known."""
+    rows = sample.rows
+    n, d = rows.shape
+    if d > FLAT or n <= d + 1 or sample.extra.any():
+        return None
+    if d == 1:
+        return -float(np.log(max(np.ptp(rows), 1e-300)))
+    try:
+        return -float(np.log(ConvexHull(rows).volume))
+    except QhullError:  # the points lie in a plane
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,10 +367,14 @@ def label_by_clouds(
     common: dict[str, Any] = {"monitor": monitor}
     if noise == "auto":
         with_it = fit_clouds(sample, starts, noise=True, dimension=dimension, free=True, **common)
-        dimension = with_it.clouds.dimension  # likelihoods are compared in one space
-        fit = fit_clouds(sample, starts, noise=False, dimension=dimension, free=False, **common)
-        verdict = judge_noise(sample, starts, with_it, fit)
-        fit = with_it if verdict.noisy else fit
+        fit, verdict = _decided(sample, starts, with_it, monitor)
+        flat = _constant_density(sample)
+        if flat is not None:
+            common |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
+            other = fit_clouds(sample, starts, noise=True, **common)
+            other_fit, other_verdict = _decided(sample, starts, other, monitor)
+            if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
+                fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
     else:
         fit = fit_clouds(sample, starts, noise=False, dimension=dimension, free=True, **common)
         verdict = Verdict(False, 0.0, "nobody is called noise, as asked.")
@@ -343,7 +386,9 @@ def label_by_clouds(
         background = _cores(
             similarity, objects, sample, fit.outside[:, None], np.array([clouds.width]), away[:, None], clouds
         )
-        background = background._replace(constants=background.constants + np.log(clouds.noise))
+        constants = background.constants if clouds.flat is None else np.array([clouds.flat])
+        rates = background.rates if clouds.flat is None else np.zeros(1)
+        background = background._replace(constants=constants + np.log(clouds.noise), rates=rates)
     levels = np.log(clouds.shares) + np.log1p(-clouds.noise)
     farthest = FARTHEST if noise == "auto" else 0.0
     rule = Labelling(cores, clouds.dimension, levels, background, farthest, verdict)
@@ -369,7 +414,9 @@ def _cores(
     own = similarity.self_similarities(objects)
     for k in range(parts.shape[1]):
         total = float(parts[:, k].sum())
-        weights = parts[:, k] / total if total > 1e-6 else np.eye(1, len(parts), squares[:, k].argmin())[0]
+        weights = (
+            parts[:, k] / total if total > 1e-6 else np.eye(1, len(parts), int(squares[:, k].argmin()))[0]
+        )
         some = np.flatnonzero(weights > 1e-9 * weights.max())
         w = weights[some] / weights[some].sum()
         mixtures.append(similarity.centre(objects[some], w))

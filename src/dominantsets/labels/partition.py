@@ -141,7 +141,8 @@ def _noise(
     """Which objects are noise, and the radii of the cores' balls beyond which they are.
 
     Where many objects lie beyond 1.75 radii of every core there is noise, and then it is everything outside
-    the cores' balls; else it is what little lies beyond 1.75 radii. Nothing is noise where no radius is known.
+    the cores' balls; else it is what little lies beyond 1.75 radii. Nothing is noise where no radius is
+    known.
     """
     balls = Balls.of(similarity, clusters)
     if balls is None:

@@ -76,7 +76,7 @@ class ClusterDisplay:
         points = PCA(2, random_state=0).fit_transform(X) if X.shape[1] > 2 else X
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], np.zeros(len(points))])
-        display = cls(points, estimator.labels_, estimator.memberships_, estimator.exemplars_).plot(ax=ax)
+        display = cls(points, estimator.labels_, estimator.probabilities_, estimator.exemplars_).plot(ax=ax)
         if X.shape[1] > 2:
             display.ax_.set(xlabel="first principal component", ylabel="second principal component")
         return display
@@ -171,7 +171,7 @@ class SimilarityDisplay:
         check_is_fitted(estimator)
         labels = estimator.labels_
         rank = np.where(labels < 0, labels.max(initial=0) + 1, labels)
-        order = np.lexsort((-estimator.memberships_, rank))
+        order = np.lexsort((-estimator.probabilities_, rank))
         if order.size > LARGEST_MATRIX:
             order = order[np.linspace(0, order.size - 1, LARGEST_MATRIX).astype(np.int64)]
         return cls(estimator.similarity_.block(order, order), labels[order]).plot(ax=ax)

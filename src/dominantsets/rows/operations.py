@@ -111,7 +111,7 @@ def nearest(block: Block, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
     best, top = np.empty(block.size, dtype=np.int64), np.empty(block.size)
     totals = np.array([mixture.total for mixture in cores.mixtures])
     biases = np.array([mixture.bias_sum for mixture in cores.mixtures])
-    # score = constant - rate (own - 2 payoff + inside) / 2, as products of the stored rows with V and the rest
+    # score = constant - rate (own - 2 payoff + inside) / 2: products of the stored rows with V, and the rest
     V = np.ascontiguousarray((formula.factor * cores.rates[:, None] * M).T)
     fixed = cores.constants + cores.rates * (formula.offset * totals + biases - 0.5 * cores.inside)
     fixed_products = formula.factor * cores.rates * pending

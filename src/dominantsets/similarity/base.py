@@ -56,8 +56,8 @@ class Support(NamedTuple):
 class Coordinates(NamedTuple):
     """Objects as points, half of whose squared distances of feature space are those of the rows.
 
-    ``extra`` are the squares of what the rows leave out (at right angles for different objects), ``own`` is the
-    similarity of an object to its copy.
+    ``extra`` are the squares of what the rows leave out (at right angles for different objects), ``own`` is
+    the similarity of an object to its copy.
     """
 
     rows: Floats
@@ -98,8 +98,8 @@ class Similarity(ABC):
     in_memory : bool
         Whether what it is made of is in the memory of this process.
     is_geometric : bool
-        Whether objects are points of a feature space, as ``coordinates`` gives them: not those of a graph, nor
-        of a tree.
+        Whether objects are points of a feature space, as ``coordinates`` gives them: not those of a graph,
+        nor of a tree.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int

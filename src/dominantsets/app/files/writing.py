@@ -57,8 +57,8 @@ def write_text(path: str | Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
-def write_labels(path: str, ids: list[str] | None, labels: Any, memberships: Any, exemplars: Any) -> None:
-    """Labels with membership and exemplar flags as CSV ("-": to standard output), TSV or Parquet."""
+def write_labels(path: str, ids: list[str] | None, labels: Any, probabilities: Any, exemplars: Any) -> None:
+    """Labels with probabilities and exemplar flags as CSV ("-": to standard output), TSV or Parquet."""
     import csv
 
     names = ids if ids is not None else list(range(len(labels)))
@@ -71,7 +71,7 @@ def write_labels(path: str, ids: list[str] | None, labels: Any, memberships: Any
         except ModuleNotFoundError as error:
             raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
         frame = pd.DataFrame(
-            {"object": names, "label": labels, "membership": memberships, "exemplar": flags.astype(bool)}
+            {"object": names, "label": labels, "probability": probabilities, "exemplar": flags.astype(bool)}
         )
         with replacing(path) as draft:
             frame.to_parquet(draft, index=False)
@@ -80,8 +80,8 @@ def write_labels(path: str, ids: list[str] | None, labels: Any, memberships: Any
     def fill(stream: Any) -> None:
         delimiter = "\t" if Path(path).suffix.lower() in (".tsv", ".tab") else ","
         writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(["object", "label", "membership", "exemplar"])
-        for name, label, weight, flag in zip(names, labels, memberships, flags, strict=True):
+        writer.writerow(["object", "label", "probability", "exemplar"])
+        for name, label, weight, flag in zip(names, labels, probabilities, flags, strict=True):
             writer.writerow([name, int(label), f"{weight:.9g}", int(flag)])
 
     if path == "-":
