@@ -93,7 +93,7 @@ def test_the_number_of_threads_changes_nothing(affinity):
 
 
 def test_the_estimator():
-    many = {"affinity": "rbf", "shift": 10.0, "random_state": 0}
+    many = {"affinity": "rbf", "shift": 3.0, "random_state": 0}
     model = DominantSets(6, n_starts=20, sampling="dpp", **many).fit(X)
     assert model.n_clusters_ == 6
     assert model.n_passes_ < 6
