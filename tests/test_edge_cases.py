@@ -180,7 +180,7 @@ def test_objects_far_from_the_origin():
 
 
 def test_no_similarity_at_all_is_said():
-    """A given shift has nothing to find; without one, objects that are equal are one cluster, as everywhere."""
+    """A given shift has nothing to find; without one, equal objects are one cluster, as everywhere."""
     with pytest.warns(UserWarning, match="no two objects have a positive similarity"):
         model = DominantSets(affinity="linear", shift=1.0).fit(np.zeros((4, 2)))
     assert model.labels_.tolist() == [-1] * 4

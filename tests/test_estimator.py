@@ -299,7 +299,8 @@ def test_warnings_say_what_fell_short(blobs):
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):
         DominantSets(n_clusters=4, affinity="precomputed", shift=0.5).fit(A)
-    apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A)  # objects that are like no other fill up
+    # objects that are like no other fill up
+    apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A)
     assert apart.n_clusters_ == 4
     assert apart.labels_[0] == apart.labels_[1]
     with pytest.warns(UserWarning, match="ended early .time_limit."):
