@@ -6,9 +6,8 @@ from itertools import count
 
 import numpy as np
 
+from dominantsets.clusters.modes import Node
 from dominantsets.clusters.selection import by_evidence, by_number, finest, groups, walk
-
-from dominantsets.clusters.modes import Node  # isort: skip
 
 
 class Tree:
