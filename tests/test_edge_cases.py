@@ -147,7 +147,9 @@ def test_the_order_of_many_objects_does_not_matter(affinity):
     order = np.random.default_rng(0).permutation(len(X))
     one = DominantSets(3, affinity=affinity).fit(X)
     other = DominantSets(3, affinity=affinity).fit(X[order])
-    assert one.shift_ == pytest.approx(other.shift_, rel=1e-12)
+    # the axes of a kernel are found by a randomised method, which sees the order
+    exact = affinity == "cosine"
+    np.testing.assert_allclose(one.shifts_, other.shifts_, rtol=1e-9 if exact else 1e-2)
     assert (one.labels_[order] == other.labels_).mean() > 0.999
 
 
@@ -178,10 +180,15 @@ def test_objects_far_from_the_origin():
 
 
 def test_no_similarity_at_all_is_said():
+    """A given shift has nothing to find; without one, equal objects are one cluster, as everywhere."""
     with pytest.warns(UserWarning, match="no two objects have a positive similarity"):
-        model = DominantSets(affinity="linear").fit(np.zeros((4, 2)))
+        model = DominantSets(affinity="linear", shift=1.0).fit(np.zeros((4, 2)))
     assert model.labels_.tolist() == [-1] * 4
     assert model.end_ is End.NO_SIMILARITY
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DominantSets(affinity="linear").fit(np.zeros((4, 2)))
+    assert model.labels_.tolist() == [0] * 4
 
 
 def test_rounding_makes_no_cluster_of_one():

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dominantsets import DominantSets, End, Similarity, Status, as_similarity, peel
+from dominantsets import DominantSets, End, Similarity, Status, as_similarity, peel, solve
 from support import cliques, features, inverse_distance, random_similarity
 
 CENTERS = [(0, 0), (10, 0), (0, 10)]
@@ -80,13 +80,27 @@ def test_attributes_belong_together(blobs):
     assert isinstance(model.similarity_, Similarity)
 
 
-def test_is_peel_with_the_automatic_shift(blobs):
+def test_is_solve_at_the_shift_of_each_cluster(blobs):
+    """Every cluster is the dominant set of all objects at its own shift, from its exemplar too."""
     X, _ = blobs
     model = DominantSets(n_clusters=3, assign=None).fit(X)
     S = as_similarity(X, "sqeuclidean")
-    peeling = peel(S, 3, shift=model.shift_)
+    for cluster, shift in zip(model.clusters_, model.shifts_, strict=True):
+        assert cluster.shift == shift
+        alone = solve(S, shift=shift, start=int(cluster.exemplar))
+        np.testing.assert_array_equal(alone.members, cluster.members)
+        np.testing.assert_allclose(alone.weights, cluster.weights, atol=1e-9)
+    np.testing.assert_array_equal(model.labels_, model.core_labels_)
+    assert model.shift_ == np.median(model.shifts_)
+
+
+def test_is_peel_with_a_given_shift(blobs):
+    X, _ = blobs
+    model = DominantSets(n_clusters=3, assign=None, shift=500.0).fit(X)
+    peeling = peel(as_similarity(X, "sqeuclidean"), 3, shift=500.0)
     list(peeling)
     np.testing.assert_array_equal(model.labels_, peeling.labels)
+    assert model.shift_ == 500.0
 
 
 def test_the_automatic_shift_of_a_graph_is_in_proportion_to_its_degrees(blobs):
@@ -280,11 +294,15 @@ def test_permuting_the_objects_permutes_the_labels():
 def test_warnings_say_what_fell_short(blobs):
     X, _ = blobs
     with pytest.warns(UserWarning, match="3 clusters did not converge"):
-        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise").fit(X)
+        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise", shift=500.0).fit(X)
     A = np.zeros((6, 6))
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):
-        DominantSets(n_clusters=4, affinity="precomputed").fit(A)
+        DominantSets(n_clusters=4, affinity="precomputed", shift=0.5).fit(A)
+    # objects that are like no other fill up
+    apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A)
+    assert apart.n_clusters_ == 4
+    assert apart.labels_[0] == apart.labels_[1]
     with pytest.warns(UserWarning, match="ended early .time_limit."):
         DominantSets(n_clusters=3, algorithm="fw", tol=0.0, max_time=0.05).fit(X)
 
@@ -308,9 +326,13 @@ def test_duplicates_and_two_objects():
     assert len(set(labels[:10])) == 1
     assert len(set(labels[10:])) == 1
     assert labels[0] != labels[10]
-    # two objects are as far apart as it gets: M - D² is 0, and it says so
+    # two objects are too few to compare: one group, and it says so; with a shift M - D² is 0
+    model = DominantSets().fit([[0.0], [1.0]])
+    assert model.labels_.tolist() == [0, 0]
+    assert "too few" in model.selection_.reason
+    assert sorted(DominantSets(2).fit_predict([[0.0], [1.0]])) == [0, 1]
     with pytest.warns(UserWarning, match="no two objects have a positive similarity"):
-        assert DominantSets().fit([[0.0], [1.0]]).labels_.tolist() == [-1, -1]
+        assert DominantSets(shift=0.5).fit([[0.0], [1.0]]).labels_.tolist() == [-1, -1]
 
 
 def test_digits_with_every_method():

@@ -88,7 +88,7 @@ def test_cluster_writes_everything(iris, tmp_path):
     X, _ = load_iris(return_X_y=True)
     model = DominantSets(3, assign="average").fit(X)
     assert labels["label"].tolist() == model.labels_.tolist()
-    np.testing.assert_allclose(labels["membership"], model.memberships_, atol=1e-8)
+    np.testing.assert_allclose(labels["probability"], model.probabilities_, atol=1e-8)
     assert np.flatnonzero(labels["exemplar"]).tolist() == sorted(model.exemplars_.tolist())
     content = json.loads(summary.read_text(encoding="utf-8"))
     assert content["clusters_found"] == 3

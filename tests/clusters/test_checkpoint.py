@@ -123,14 +123,14 @@ def test_data_with_the_same_row_sums_are_other_data(tmp_path):
 
 
 def test_the_seed_belongs_to_the_parameters_of_multistart(tmp_path):
-    options = {"affinity": "rbf", "n_starts": 3, "checkpoint": str(tmp_path / "c.npz")}
+    options = {"affinity": "rbf", "shift": 3.0, "n_starts": 3, "checkpoint": str(tmp_path / "c.npz")}
     DominantSets(2, random_state=0, **options).fit(X)
     with pytest.raises(ValueError, match=r"other parameters \(random_state\)"):
         DominantSets(2, random_state=1, **options).fit(X)
 
 
 def test_numpys_own_generator_is_left_alone(tmp_path):
-    for options in ({}, {"n_starts": 3, "affinity": "rbf"}):
+    for options in ({}, {"n_starts": 3, "affinity": "rbf", "shift": 3.0}):
         path = tmp_path / f"{len(options)}.npz"
         DominantSets(2, checkpoint=str(path), **options).fit(X)
         before = np.random.rand()

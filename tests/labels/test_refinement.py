@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
-from dominantsets.labels.refinement import _Sums, _Table, refine
+from dominantsets.labels.refinement import refine
 from support import random_similarity
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
@@ -86,18 +86,22 @@ def test_more_of_the_digits_than_the_cores_hold():
 def test_noise_can_be_kept_out():
     rng = np.random.default_rng(0)
     rows = np.concatenate([X, rng.uniform(-30, 30, size=(100, 3))])
-    every = DominantSets(4, noise=None).fit(rows)
-    auto = DominantSets(4).fit(rows)
-    some = DominantSets(4, assign="refine", noise=0.0).fit(rows)
-    strict = DominantSets(4, assign="refine", noise=0.5).fit(rows)
-    payoff = DominantSets(4, assign="refine", noise="payoff").fit(rows)
-    shares = [m.assignment_rate_ for m in (every, some, strict)]
-    assert shares[0] == 1.0 > shares[1] > shares[2]
     noise = np.arange(400) >= 300
-    assert (some.labels_[noise] < 0).mean() > 0.5
-    assert (auto.labels_[noise] < 0).mean() > 0.5
+    rates = []
+    inner = DominantSets(4, noise=None).fit(rows).probabilities_
+    for share in (0.0, 0.25, 0.5):
+        model = DominantSets(4, noise=share).fit(rows)
+        rates.append(model.assignment_rate_)
+        # as many as asked for, and those that are least typical of their clusters
+        assert inner[model.labels_ < 0].max(initial=0.0) <= inner[model.labels_ >= 0].min()
+    np.testing.assert_allclose(rates, [1.0, 0.75, 0.5], atol=1 / 400)
+    auto = DominantSets(4).fit(rows)
+    assert (auto.labels_[noise] < 0).mean() > 0.8
     assert (auto.labels_[~noise] >= 0).mean() > 0.95
-    assert ((payoff.labels_ >= 0) == (payoff.cores_ >= 0)).all()
+    for name in ("cores", "payoff"):
+        cores = DominantSets(4, noise=name).fit(rows)
+        np.testing.assert_array_equal(cores.labels_ >= 0, cores.core_labels_ >= 0)
+    assert DominantSets(4, noise=None).fit(rows).assignment_rate_ == 1.0
     for wrong in (
         {"assign": None, "noise": 0.1},
         {"assign": "refine", "noise": 2.0},
@@ -120,33 +124,33 @@ def test_new_objects_of_a_component_without_a_cluster():
     assert labels[2] == -1
 
 
-@given(
-    st.sampled_from(["cosine", "sqeuclidean", "linear"]),
-    st.booleans(),
-    st.integers(2, 5),
-    st.integers(0, 10_000),
-)
-def test_sums_and_the_table_agree(kind, single, k, seed):
-    """The compiled rounds against the plain ones, which ask the similarity for everything."""
+@given(st.sampled_from(["path", "graph", "dense"]), st.integers(2, 5), st.integers(0, 10_000))
+def test_objects_that_take_no_part_stay_out(kind, k, seed):
+    """They keep -1, and the others are where they would be if those were not there."""
     rng = np.random.default_rng(seed)
-    rows = (rng.random((40, 3)) + 0.1).astype(np.float32 if single else np.float64)
-    S = as_similarity(rows, kind)
+    A = random_similarity(40, seed)
+    S = (
+        as_similarity(rng.random((40, 3)), "path")
+        if kind == "path"
+        else as_similarity(sp.csr_array(A) if kind == "graph" else A)
+    )
     labels = rng.integers(-1, k, size=40)
     labels[:k] = np.arange(k)
     outside = rng.random(40) < 0.2
     outside[:k] = False
     labels[outside] = -1
-    table, sums = _Table(S, labels, k, outside), _Sums(S, labels, k, outside)
-    for _ in range(20):
-        np.testing.assert_allclose(sums.W, table.W, rtol=1e-9)
-        best, same = table.best(), sums.best()
-        np.testing.assert_array_equal(same, best)
-        assert (best[outside] == -1).all()
-        if np.array_equal(best, table.labels):
-            break
-        table.count(best)
-        sums.count(same)
-    np.testing.assert_allclose(sums.fit_here()[~outside], table.fit_here()[~outside], rtol=1e-9)
+    found = refine(S, labels, k, outside=outside)
+    assert (found.labels[outside] == -1).all()
+    s = S.toarray() + np.diag(S.diagonal())
+    assert found.objective[-1] == pytest.approx(objective(s, found.labels, k), rel=1e-9)
+    if kind == "path":  # the largest distance of what is left may be smaller, which shifts its similarities
+        return
+    inside = np.flatnonzero(~outside)
+    B = s[np.ix_(inside, inside)]
+    np.fill_diagonal(B, 0.0)
+    if B.max() == A.max():  # the same self-similarity
+        alone = refine(as_similarity(sp.csr_array(B) if kind == "graph" else B), labels[inside], k)
+        np.testing.assert_array_equal(alone.labels, found.labels[inside])
 
 
 def test_a_partition_is_numbered_after_its_cores():
@@ -169,3 +173,11 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     some = refine(S, start, 4)
     assert max(asked) == 50
     assert adjusted_rand_score(whole.labels, some.labels) > 0.95
+
+
+def test_no_cluster_loses_its_last_object():
+    """One object that fits another cluster better stays the whole of its own."""
+    rows = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
+    for kind in ("sqeuclidean", "cosine"):
+        found = refine(as_similarity(rows, kind), np.array([0, 0, 0, 1, 2, 2]), 3)
+        assert set(found.labels) == {0, 1, 2}

@@ -19,8 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
-from dominantsets.labels.partition import noise_of
-from dominantsets.labels.refinement import refine
+from dominantsets.rows.base import Cores
 from dominantsets.solvers import Problem, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
@@ -425,6 +424,8 @@ def test_many_starts_come_in_groups(monkeypatch):
 def test_the_estimator_gives_what_it_gives_for_arrays(kind, assign, n_starts, device):
     X, y = make_blobs(600, centers=4, n_features=5, cluster_std=0.8, random_state=1)
     options = {"affinity": kind, "assign": assign, "n_starts": n_starts, "random_state": 0}
+    if n_starts > 1:  # many starts are for one shift of all clusters
+        options["shift"] = 0.02 * 600 * as_similarity(X, kind).self_similarity / 4
     theirs = DominantSets(4, **options).fit(X)
     for model, new in (
         (
@@ -515,27 +516,40 @@ def test_a_k_dpp_on_a_device_has_the_right_probabilities(k, device):
     assert p > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "linear"])
-def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
-    """Refinement, noise and judgements, in one block of rows and in many."""
+@pytest.mark.parametrize("kind", LOW_RANK)
+def test_coordinates_and_nearest_centres_are_those_of_the_cpu(kind, device, monkeypatch):
+    """The best centre of each object and its score, in one block of rows and in many; and judgements."""
     X, _ = make_blobs(400, 4, centers=3, random_state=0)
     X = np.abs(X) if kind == "linear" else X
     theirs, ours = as_similarity(X, kind), as_similarity(torch.tensor(X, device=device), kind)
     run = {not S.in_memory: peel(S, 3, shift=0.02 * S.n * S.self_similarity) for S in (theirs, ours)}
     clusters = {where: list(found) for where, found in run.items()}
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
+    objects = np.arange(0, 400, 7)
+    here, there = theirs.coordinates(objects), ours.coordinates(objects)
+    np.testing.assert_allclose(there.rows, here.rows, atol=1e-9 * np.abs(here.rows).max())
+    np.testing.assert_allclose(there.extra, here.extra, atol=1e-9 * np.square(here.rows).max())
+    assert there.own == pytest.approx(here.own)
+    full = theirs.toarray() + np.diag(theirs.diagonal())
     for size in (2**28, 64):
         monkeypatch.setitem(tensors.BLOCK_NUMBERS, device, size)
-        outside, radii, _ = noise_of(theirs, clusters[False], run[False].labels)
-        noise, same, _ = noise_of(ours, clusters[True], run[True].labels)
-        np.testing.assert_array_equal(noise, outside)
-        assert same == radii
-        a = refine(theirs, run[False].labels, 3, outside=outside)
-        b = refine(ours, run[True].labels, 3, outside=outside)
-        np.testing.assert_array_equal(a.labels, b.labels)
-        inside = a.labels >= 0
-        np.testing.assert_allclose(a.fit[inside], b.fit[inside], rtol=1e-9)
-        np.testing.assert_allclose(a.objective, b.objective, rtol=1e-9)
+        rates, constants = np.array([2.0, 0.5, 1.0]), np.array([0.0, 1.0, -2.0])
+        scores = np.empty((400, 3))
+        cores = {}
+        for S, where in ((theirs, False), (ours, True)):
+            mixtures, inside = [], np.empty(3)
+            for k, cluster in enumerate(clusters[where]):
+                x = np.zeros(400)
+                x[cluster.members] = cluster.weights
+                mixtures.append(S.centre(cluster.members, cluster.weights))
+                inside[k] = x @ full @ x
+                away = 0.5 * (full.diagonal() - 2.0 * full @ x + inside[k])
+                scores[:, k] = constants[k] - rates[k] * away
+            cores[where] = Cores(mixtures, inside, rates, constants)
+        for S, where in ((theirs, False), (ours, True)):
+            best, score = S.nearest(cores[where])
+            np.testing.assert_array_equal(best, scores.argmax(axis=1))
+            np.testing.assert_allclose(score, scores.max(axis=1), atol=1e-9 * np.abs(scores).max())
     one, other = run[False]._problem, run[True]._problem  # the last cluster is not removed
     last = clusters[False][-1]
     mine, hers = judge(one, last), judge(other, clusters[True][-1])
@@ -546,17 +560,6 @@ def test_partitions_are_those_of_the_cpu(kind, device, monkeypatch):
         level -= 1e-9 * theirs.self_similarity  # not one object's payoff
         np.testing.assert_array_equal(other.joiners(x, level), one.joiners(x, level))
     assert one.joiners(x, -theirs.self_similarity).size == theirs.n - one.n_alive > 0
-
-
-@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine"])
-def test_no_cluster_loses_its_last_object_in_a_refinement(kind, device):
-    """One object that fits another cluster better stays the whole of its own."""
-    X = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
-    labels = np.array([0, 0, 0, 1, 2, 2])
-    theirs = refine(as_similarity(X, kind), labels, 3)
-    ours = refine(as_similarity(torch.tensor(X, device=device), kind), labels, 3)
-    np.testing.assert_array_equal(ours.labels, theirs.labels)
-    assert set(ours.labels) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "rbf"])

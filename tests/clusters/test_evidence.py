@@ -1,0 +1,81 @@
+"""Whether a group is more than chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.neighbors import NearestNeighbors
+
+from dominantsets import DominantSets
+from dominantsets.clusters.evidence import FALSE, Evidence, believed, dimension
+
+
+@given(st.lists(st.floats(1e-6, 10.0), max_size=30))
+def test_of_many_groups_those_are_believed_of_which_few_are_false(expected):
+    """Benjamini and Hochberg, in their words: the largest i with p(i) <= q i / m; here m p is given."""
+    m, last = len(expected), 0
+    p = sorted(e / max(m, 1) for e in expected)
+    for i in range(1, m + 1):
+        if p[i - 1] <= FALSE * i / m * (1 + 1e-12):
+            last = i
+    level = believed([np.log(e) for e in expected])
+    assert sum(np.log(e) <= level for e in expected) == last
+    if last == 0:
+        assert level == -np.inf
+
+
+def neighbours(X, count=40):
+    far, _ = NearestNeighbors(n_neighbors=count + 1).fit(X).kneighbors(X)
+    return far[:, 1:]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("draw", ["uniform", "normal"])
+def test_the_dimension_of_samples(draw, d):
+    rng = np.random.default_rng(100 + d)
+    X = rng.random((4_000, d)) if draw == "uniform" else rng.normal(size=(4_000, d))
+    assert dimension(neighbours(X)) == pytest.approx(d, rel=0.15)
+    # in a space of more dimensions, turned
+    turn = np.linalg.qr(rng.normal(size=(8, 8)))[0][:d]
+    assert dimension(neighbours(X @ turn)) == pytest.approx(dimension(neighbours(X)), rel=1e-6)
+
+
+@pytest.mark.parametrize("copies", [2, 4])
+def test_copies_do_not_change_the_dimension(copies):
+    X = np.random.default_rng(5).random((2_000, 3))
+    many = dimension(neighbours(np.repeat(X, copies, axis=0)))
+    assert many == pytest.approx(dimension(neighbours(X)), rel=0.05)
+
+
+def test_where_all_are_copies_there_is_one_dimension():
+    assert dimension(np.zeros((10, 5))) == 1.0
+
+
+def test_more_is_less_likely_by_chance():
+    """Larger groups, more persistent ones and sharper ones; and either test is enough."""
+    evidence = Evidence(1_000, 3.0)
+    assert evidence.flat == pytest.approx(3 / 5)
+    assert evidence.of_persistence(2.0, 50) < evidence.of_persistence(1.0, 50)
+    assert evidence.of_persistence(1.0, 500) < evidence.of_persistence(1.0, 50)
+    sharp = evidence.of_sharpness(np.array([0.0, 0.3, 0.6, 0.6]), np.array([50, 50, 50, 500]))
+    assert (np.diff(sharp) < 0).all()
+    assert evidence.together(-3.0, -5.0) == pytest.approx(-5.0 + np.log(2.0))
+
+
+@pytest.mark.parametrize("draw", ["uniform", "normal"])
+@pytest.mark.parametrize(("n", "d"), [(60, 2), (300, 1), (300, 7), (1_000, 2), (1_000, 30), (3_000, 4)])
+def test_data_without_structure_are_one_cluster(draw, n, d):
+    """Seeds that are used nowhere else."""
+    found = []
+    for seed in (770_001, 770_002, 770_003):
+        rng = np.random.default_rng([seed, n, d])
+        X = rng.random((n, d)) if draw == "uniform" else rng.normal(size=(n, d))
+        model = DominantSets().fit(X)
+        found.append(model.n_clusters_)
+        assert model.n_clusters_ >= 1
+        if model.n_clusters_ == 1:
+            assert (model.labels_ == 0).all()
+            assert "they are one" in model.selection_.reason
+    assert found == [1, 1, 1]
