@@ -159,6 +159,8 @@ class Scales:
     def _fill_up(self, wanted: int) -> None:
         """Small balls about the objects that lie farthest from every group, in its radii."""
         rows, extra, m = self.sample.rows, self.sample.extra, self.objects.size
+        if m < 2 * wanted:  # hardly any two can be together
+            self.balls = []
         away = np.full(m, np.inf)
         for ball in self.balls:
             self._farther(away, ball)
