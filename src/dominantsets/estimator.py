@@ -21,12 +21,13 @@ from dominantsets._checks import warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
+from dominantsets.clusters.graph_tree import graph_groups, graph_partition
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart, sampled_start
 from dominantsets.clusters.peeling import Peeling, check_peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
-from dominantsets.clusters.table import Selection, of_scales, of_shift
+from dominantsets.clusters.table import Selection, of_groups, of_scales, of_shift
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -362,8 +363,35 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.similarity_ = similarity
         if self.shift == "auto" and similarity.is_geometric and options.starts_anywhere:
             self._find_each(similarity, degrees, options, random_state, monitor)
+        elif self.shift == "auto" and similarity.is_network and options.starts_anywhere:
+            self._find_groups(similarity, options, monitor)
         else:
             self._find_all(similarity, degrees, options, random_state, monitor)
+
+    def _find_groups(self, similarity: Any, options: SolverOptions, monitor: Monitor) -> None:
+        """The groups of a graph, each at its own shift."""
+        try:
+            groups = graph_groups(similarity, self.n_clusters, monitor)
+        except KeyboardInterrupt:
+            self._halted_early(similarity, options)
+            return
+        groups = [group for group in groups if len(group.core) >= self.min_cluster_size]
+        clusters = [group.core for group in groups]
+        self.end_: End | None = End.TIME_LIMIT if monitor.out_of_time() else End.N_CLUSTERS
+        self.n_passes_ = len(groups)
+        self.solver_options_ = options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0)
+        self.selection_ = of_groups(groups)
+        cores = np.full(similarity.n, -1, dtype=np.int64)
+        for k in range(len(clusters) - 1, -1, -1):  # of overlapping ones, the most certain
+            cores[clusters[k].members] = k
+        self._set_clusters(clusters, cores)
+
+        def by_groups() -> Partition:
+            if isinstance(self._noise, float):
+                return label_by_fit(similarity, clusters, cores, self._noise, monitor)
+            return graph_partition(similarity, groups)
+
+        self._set_labels(by_groups, monitor)
 
     def _find_each(
         self,
@@ -395,8 +423,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         def by_clouds() -> Partition:
             dimension = 1.0 if scales.tree is None else scales.tree.dimension
             starts = starts_of(scales, run.balls)
-            # where nothing stands out there is nothing to be outside of
-            nobody = self._noise == "cores" or (self._noise == "auto" and scales.is_one)
+            # where nothing stands out there is nothing to be outside of, and groups that were not asked for
+            # are no noise
+            hidden = scales.is_one or scales.n_groups > len(run.balls)
+            nobody = self._noise == "cores" or (self._noise == "auto" and hidden)
             noise = None if nobody else self._noise
             rule = label_by_clouds(
                 similarity, scales.objects, scales.sample, starts, dimension, noise, monitor

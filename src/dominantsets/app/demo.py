@@ -128,7 +128,8 @@ def digits() -> Story:
         "the true digits, 1 is perfect. gap: distance from stationary, relative, recomputed. speed: against "
         f"plain replicator dynamics, NumPy on the dense matrix, {ITERATIONS:,} iterations a cluster: too few "
         "for it to let go of anything, so that its first cluster is everything. The dual works from "
-        "the features, the others from the dense matrix; all at one shift, the median of those that shift='auto' chose."
+        "the features, the others from the dense matrix; all at one shift, the median of those that "
+        "shift='auto' chose."
     )
     figure, axes = plt.subplots(10, 9, figsize=(5.6, 6.2), layout="constrained")
     for k, cluster in enumerate(default.clusters_[:10]):

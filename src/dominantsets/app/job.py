@@ -264,7 +264,8 @@ class Result:
             ]
             rows = [
                 [
-                    k, row.labelled, len(c), f"{row.shift:.5g}", f"{row.persistence:.2f}", f"{row.chance:.1e}",
+                    k, row.labelled, len(c), f"{row.shift:.5g}", f"{row.persistence:.2f}",
+                    f"{row.chance:.1e}",
                     c.exemplar if self.table.ids is None else self.table.ids[c.exemplar],
                     f"{c.value:.6g}", f"{c.gap:.1e}", f"{c.margin:.3g}", c.strict, c.status.value,
                 ]

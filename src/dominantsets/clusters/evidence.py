@@ -80,5 +80,6 @@ def dimension(distances: Floats) -> float:
         return 1.0
     near, count = positive[enough], count[enough]
     farthest = near[np.arange(count.size), count - 1]
-    logs = np.where(np.isfinite(near), np.log(farthest[:, None] / near), 0.0).sum(axis=1) / (count - 1)
+    ratios = np.where(np.isfinite(near), farthest[:, None] / near, 1.0)
+    logs = np.log(ratios).sum(axis=1) / (count - 1)
     return float(1.0 / max(float(logs.mean()), 1e-3))

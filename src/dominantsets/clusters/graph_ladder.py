@@ -2,8 +2,8 @@ r"""Dominant sets of a graph at all shifts, from the smallest to where every nod
 
 At a positive shift a set starts at a node and its neighbours and goes to a local maximum of
 :math:`x^T (A - \alpha I) x`; when the shift rises it is followed from where it stood. At one shift the value
-never falls, and while it is positive no node without an edge to the set can gain by joining. So each set costs
-what it touches; one that would begin with a negative value is not begun.
+never falls, and while it is positive no node without an edge to the set can gain by joining. So each set
+costs what it touches; one that would begin with a negative value is not begun.
 """
 
 from __future__ import annotations

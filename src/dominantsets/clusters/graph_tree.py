@@ -2,10 +2,9 @@ r"""The groups of a graph, every one at its own shift.
 
 The shift at which a group of a graph shows is its own affair. A group of m nodes with a share p of its edges
 is a dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of
-A, about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with half of
-their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts, each from
-where it stood, and where no set holds a node one is started at its neighbours.
-
+A, about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with
+half of their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts,
+each from where it stood, and where no set holds a node one is started at its neighbours.
 Which of all these sets are groups is decided by their evidence, the logarithm of the number of such sets that
 structureless graphs are expected to have (:mod:`dominantsets.clusters.graph_null`). The best set comes first,
 then the best one of which no more than half is held by better ones, and so on, as long as no more than one in
@@ -25,6 +24,7 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import FALSE, Null, last_believed
+from dominantsets.labels.partition import ByPayoff, Partition
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
@@ -169,6 +169,23 @@ def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
         better = fits > best[objects]
         labels[objects[better]], best[objects[better]] = k, fits[better]
     return labels
+
+
+def graph_partition(similarity: Graph, groups: list[GraphGroup]) -> Partition:
+    """Labels of all nodes, how strongly they hold (payoffs, that of the best member being 1), and a rule."""
+    labels = graph_labels(similarity, groups)
+    strength, roots = np.zeros(similarity.n), np.empty(len(groups))
+    for k, group in enumerate(groups):
+        objects, payoffs = similarity.sparse_gradient(group.members, group.weights)
+        places = np.searchsorted(objects, group.members)
+        roots[k] = np.sqrt(max(float(group.weights @ payoffs[places]), 1e-300))
+        mine = labels[objects] == k
+        top = max(float(payoffs[places].max()), 1e-300)
+        strength[objects[mine]] = np.clip(payoffs[mine] / top, 0.0, 1.0)
+    alone = float((labels < 0).mean())
+    sentence = f"{alone:.0%} have no edge to any group." if alone else "every node has an edge to a group."
+    summaries = [similarity.summarise(group.members, group.weights) for group in groups]
+    return Partition(labels, strength, ByPayoff(summaries, roots), sentence)
 
 
 class _Choice:

@@ -93,7 +93,10 @@ class ModeTree:
     """
 
     def __init__(self, sample: Coordinates, least: int, monitor: Monitor) -> None:
-        self.sample, self.n = sample, len(sample.rows)
+        self.n = len(sample.rows)
+        # squares of squares must not leave floating point, whatever the unit of the features
+        self._unit = float(np.sqrt(max(np.square(sample.rows).max(initial=0.0), sample.extra.max(), 1e-300)))
+        self.sample = sample = Coordinates(sample.rows / self._unit, sample.extra / self._unit**2, sample.own)
         near, who = _neighbours(sample, min(self.n - 1, max(NEIGHBOURS, least)))
         self.dimension = dimension(near)
         self.least = min(least, near.shape[1])
@@ -198,7 +201,8 @@ class ModeTree:
 
     def span(self, node: Node) -> tuple[float, float]:
         """The values of kappa between which a node lives."""
-        return float(self.levels[node.first]), float(self.levels[min(node.last, self.levels.size - 1)])
+        ends = self.levels[[node.first, min(node.last, self.levels.size - 1)]] * self._unit**2
+        return float(ends[0]), float(ends[1])
 
     def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
         """Centre of a node's ball, the weights of all objects in it, and its kappa."""
@@ -207,7 +211,7 @@ class ModeTree:
         chains, centres = self._places[level]
         c, t = centres[int(np.searchsorted(chains, node.chain))].copy(), np.empty(self.n)
         r2 = modes.follow(X, extra, c, kappa, 0.0, t, 4 * STEPS, 1e-3 * TOLERANCE)
-        return c, np.maximum(r2 - t, 0.0) / kappa, kappa
+        return c * self._unit, np.maximum(r2 - t, 0.0) / kappa, kappa * self._unit**2
 
 
 def _neighbours(sample: Coordinates, count: int) -> tuple[Floats, Ints]:

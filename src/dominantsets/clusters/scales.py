@@ -27,6 +27,7 @@ SAMPLE = 6_000  # objects of the tree, and so many for each cluster that is aske
 SAMPLE_A_CLUSTER = 40
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
+ROUNDS = 10  # of moving centres, to compare choices
 SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
 
 
@@ -73,6 +74,7 @@ class Scales:
         self.tree: ModeTree | None = None
         self.balls: list[Ball] = []
         self.roots: list[Node] = []
+        self.n_groups = 0  # that stand alone, where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
         while True:
             self._look(degrees, size, monitor)
@@ -89,7 +91,10 @@ class Scales:
         self.objects = chosen(degrees, self._limit(size))
         self.sample = self._similarity.coordinates(self.objects)
         if self.objects.size < 4 or not self._apart():
-            self._one()
+            if self._wanted is None or self._wanted == 1 or not self._apart():
+                self._one()
+            if self._wanted is not None:
+                self._fill_up(self._wanted)
             return
         m, wanted = self.objects.size, self._wanted
         least = LEAST if wanted is None else max(FEWEST, min(LEAST, m // (2 * wanted)))
@@ -103,10 +108,34 @@ class Scales:
             if wanted is None or more <= twins or len(nodes) < wanted + twins:
                 break
             twins = more
+        if wanted is not None:
+            self._instead(tree, wanted)
         if not self.balls:
             self._one()
         if wanted is not None:
             self._fill_up(wanted)
+
+    def _instead(self, tree: ModeTree, wanted: int) -> None:
+        """Where more groups stand alone than are wanted: the choice with objects nearest to a centre."""
+        found = _distinct([Ball(*tree.ball(node), node) for node in by_evidence(tree)[0]])
+        self.n_groups = len(found)
+        if len(found) <= wanted:
+            return
+        choices = [self.balls, sorted(found, key=lambda ball: -np.count_nonzero(ball.weights))[:wanted]]
+        choices.append(_spread(choices[1][0], found, wanted))
+        self.balls = min((c for c in choices if len(c) == wanted), key=self._distances, default=self.balls)
+
+    def _distances(self, balls: list[Ball]) -> float:
+        """The sum of squared distances from the nearest centre, once a few rounds have moved the centres."""
+        rows, centres, total = self.sample.rows, np.array([ball.centre for ball in balls]), np.inf
+        for _ in range(ROUNDS):
+            t = np.square(rows).sum(axis=1)[:, None] - 2.0 * rows @ centres.T + np.square(centres).sum(axis=1)
+            nearest = t.argmin(axis=1)
+            total = float(t.min(axis=1).sum())
+            for k in range(len(balls)):
+                if (nearest == k).any():
+                    centres[k] = rows[nearest == k].mean(axis=0)
+        return total
 
     def _apart(self) -> bool:
         """Whether objects differ by more than rounding."""
@@ -169,6 +198,16 @@ class Scales:
     def groups(self) -> list[Node]:
         """All nodes of the tree that are groups somewhere, clusters or not."""
         return groups(self.roots)
+
+
+def _spread(first: Ball, balls: list[Ball], count: int) -> list[Ball]:
+    """So many balls, each the farthest from those before it."""
+    chosen, centres = [first], np.array([ball.centre for ball in balls])
+    away = np.square(centres - first.centre).sum(axis=1)
+    while len(chosen) < count:
+        chosen.append(balls[int(away.argmax())])
+        away = np.minimum(away, np.square(centres - chosen[-1].centre).sum(axis=1))
+    return chosen
 
 
 def _distinct(balls: list[Ball]) -> list[Ball]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dominantsets._typing import Ints
+from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Ball, Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.solvers import DominantSet
@@ -127,6 +128,30 @@ def of_scales(
     return Selection(
         reason, rows, advice=_advice(scales, rows, wanted), runner_up=_runner_up(scales, balls), n_objects=m
     )
+
+
+def of_groups(groups: list[GraphGroup]) -> Selection:
+    """The table of the groups of a graph."""
+    nan = float("nan")
+    rows = [
+        Row(
+            group.shift_from,
+            group.shift,
+            group.shift_to,
+            nan,
+            len(group.core),
+            0,
+            0,
+            group.strength,
+            nan,
+            float(np.exp(min(group.evidence, 700.0))),
+        )
+        for group in groups
+    ]
+    certain = sum(group.significant for group in groups)
+    reason = f"A graph: {certain} of {len(groups)} groups are more than a graph without structure would have."
+    advice = "" if groups else "No group stands out: pass n_clusters to get some anyway."
+    return Selection(reason, rows, advice=advice)
 
 
 def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:

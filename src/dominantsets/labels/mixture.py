@@ -9,6 +9,11 @@ D, the same for all clusters, is what their squared distances say: :math:`2 / \m
 relative spread. Between clusters the densities alone decide, not how large a cluster is. Centres and
 variances are found by expectation and maximisation on a sample, from where the dominant sets stand.
 
+Widths of their own suit clusters that are apart, or in few dimensions. In many dimensions, where clusters
+touch and are no clouds (documents, images), a wide one would swallow the others. So they are believed only
+where they change few labels or there are at most four dimensions, and where the dominant sets keep their
+objects; else all clusters have one width, and objects belong to the nearest centre.
+
 The background is one more cloud, which may lie anywhere and be as wide as it likes, and has a share of the
 objects; in up to four dimensions also a constant density over the convex hull of the objects, whichever
 explains more. It is believed where
@@ -17,6 +22,7 @@ explains more. It is believed where
   asks of its parameters, and by 0.25 nats for each of its objects,
 - the dominant sets keep their objects, most of them,
 - it is broader than every cluster,
+- widths of their own are believed (see above),
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
   documents that no group stands for, is not noise.)
 
@@ -43,6 +49,8 @@ ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object b
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
 GAIN = 0.25  # nats for each object of the background
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
+AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
+SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 MANY = 1e4  # no more dimensions than that
 FLAT = 4  # dimensions up to which the volume of the convex hull is found
@@ -113,8 +121,13 @@ def fit_clouds(
     free: bool,
     monitor: Monitor,
     flat: float | None = None,
+    common: bool = False,
 ) -> Fit:
-    """Fit clouds to a sample; ``free``: whether the dimension may change; ``flat``: a constant background."""
+    """Fit clouds to a sample.
+
+    ``free``: whether the dimension may change; ``flat``: a constant background; ``common``: one width for all
+    clusters, and every object with the nearest centre.
+    """
     n, rows = len(sample.rows), sample.rows
     sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
     clouds = _Clouds(
@@ -125,7 +138,7 @@ def fit_clouds(
         flat=flat,
     )
     spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
-    floor = 1e-12 * max(spread, 1e-300) / dimension
+    floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
     clouds.variances = np.maximum(clouds.variances, floor)
     if noise:
         covered = np.any([start.members for start in starts], axis=0).mean()
@@ -141,7 +154,10 @@ def fit_clouds(
             away, behind = clouds.background(sample)
             total = np.logaddexp(mixed, behind)
             outside = np.exp(behind - total)
-        parts = np.exp(logs - logs.max(axis=1)[:, None])
+        if common:
+            parts = (t.argmin(axis=1)[:, None] == np.arange(len(starts))).astype(np.float64)
+        else:
+            parts = np.exp(logs - logs.max(axis=1)[:, None])
         parts *= ((1.0 - outside) / parts.sum(axis=1))[:, None]
         likelihood = float(total.sum())
         calm = calm + 1 if abs(likelihood - last) < STEADY * n else 0
@@ -156,6 +172,8 @@ def fit_clouds(
         full = weights > 0.5  # a cluster without objects stays where it is
         clouds.centres = np.where(full[:, None], parts.T @ rows / weights[:, None], clouds.centres)
         clouds.variances = np.maximum(means / clouds.dimension, floor)
+        if common:
+            clouds.variances[:] = float(clouds.variances @ weights) / float(weights.sum())
         clouds.shares = np.maximum(weights, 0.5) / np.maximum(weights, 0.5).sum()
         if noise:
             behind_all = float(outside.sum())
@@ -168,7 +186,7 @@ def fit_clouds(
 
 def _limit(sample: Coordinates) -> float:
     """A cloud has no more dimensions than the points; where axes are left out, nobody knows how many."""
-    return np.inf if sample.extra.any() else float(sample.rows.shape[1])
+    return np.inf if sample.extra.any() else float(max(1, sample.rows.shape[1]))
 
 
 def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
@@ -185,7 +203,17 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
     for _ in range(20):
         axis = rows.T @ (rows @ axis)
         axis /= max(float(np.linalg.norm(axis)), 1e-300)
-    left = rows @ axis > 0.0
+    # an elongated background is one cloud: its longest axis is taken as long as the others are
+    along = rows @ axis
+    longest = float(np.square(along).mean())
+    if longest > 0.0 and dimension > 1.0:
+        others = max(float(lengths.mean()) - longest, 0.0) / (dimension - 1.0)
+        rows = rows + np.multiply.outer((min(1.0, np.sqrt(others / longest)) - 1.0) * along, axis)
+        here = Coordinates(rows, sample.extra[objects], sample.own)
+        lengths = np.square(rows).sum(axis=1) + here.extra
+        one = max(float(lengths.mean()) / dimension, 1e-300)
+        single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
+    left = along > 0.0
     if not 0 < left.sum() < count:
         return 0.0
     clouds = _Clouds(
@@ -208,6 +236,20 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
     return double - single - (dimension + 2.0) / count
 
 
+def kept(starts: list[Start], labels: Ints) -> float:
+    """Which share of the dominant sets' objects has the label of its set, on average."""
+    return float(np.mean([(labels[start.members] == k).mean() for k, start in enumerate(starts)]))
+
+
+def are_clouds(sample: Coordinates, fit: Fit, same: Fit) -> bool:
+    """Whether widths are believed: in few dimensions, or where they change few labels of what is no noise."""
+    if sample.rows.shape[1] <= FLAT:
+        return True
+    inside = fit.outside <= 0.5
+    alike = fit.parts.argmax(axis=1) == same.parts.argmax(axis=1)
+    return bool(inside.any()) and float(alike[inside].mean()) >= AGREE
+
+
 class Verdict(NamedTuple):
     """Whether there is noise: the decision, its evidence in nats for each object, and a sentence."""
 
@@ -216,22 +258,24 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without: Fit) -> Verdict:
-    """Whether the background is believed."""
+def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without: Fit, same: Fit) -> Verdict:
+    """Whether the background is believed; ``same`` is the fit with one width for all clusters."""
     n, clouds = len(sample.rows), with_it.clouds
     share = float((with_it.outside > 0.5).mean())
     price = 0.5 * (clouds.dimension + 2.0) * np.log(n)
     gain = (with_it.likelihood - without.likelihood - price) / n
     home = np.where(with_it.outside > 0.5, -1, with_it.parts.argmax(axis=1))
-    kept = float(np.mean([(home[start.members] == k).mean() for k, start in enumerate(starts)]))
+    stayed = kept(starts, home)
 
     def no(reason: str) -> Verdict:
         return Verdict(False, gain, f"nobody is called noise: {reason}.")
 
     if share == 0.0 or gain <= GAIN * clouds.noise:
         return no(f"a background explains the data no better ({gain:+.2f} nats an object)")
-    if kept < KEPT:
-        return no(f"a background would take {1.0 - kept:.0%} of the dominant sets' own objects")
+    if stayed < KEPT:
+        return no(f"a background would take {1.0 - stayed:.0%} of the dominant sets' own objects")
+    if not are_clouds(sample, with_it, same):
+        return no("the clusters touch, and are no clouds with a background around them")
     if clouds.width <= float(clouds.variances.max()):
         return no("what lies outside the clusters is no broader than the widest of them")
     two = gain_of_two(sample, with_it.outside > 0.5, clouds.dimension)
@@ -245,16 +289,24 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     )
 
 
-def _decided(sample: Coordinates, starts: list[Start], with_it: Fit, monitor: Monitor) -> tuple[Fit, Verdict]:
+def _decided(
+    sample: Coordinates, starts: list[Start], with_it: Fit, same: Fit, monitor: Monitor
+) -> tuple[Fit, Verdict]:
     """The fit with a background or that without, which are compared in one space, and why."""
-    dimension = with_it.clouds.dimension
-    without = fit_clouds(sample, starts, noise=False, dimension=dimension, free=False, monitor=monitor)
-    verdict = judge_noise(sample, starts, with_it, without)
-    return (with_it if verdict.noisy else without), verdict
+    space = with_it.clouds.dimension
+    own = fit_clouds(sample, starts, noise=False, dimension=space, free=False, monitor=monitor)
+    verdict = judge_noise(sample, starts, with_it, own, same)
+    return (with_it if verdict.noisy else _widths(sample, starts, own, same)), verdict
+
+
+def _widths(sample: Coordinates, starts: list[Start], own: Fit, same: Fit) -> Fit:
+    """Clusters with widths of their own, or with one for all where those are not believed."""
+    mine, theirs = kept(starts, own.parts.argmax(axis=1)), kept(starts, same.parts.argmax(axis=1))
+    return own if are_clouds(sample, own, same) and mine >= theirs - SLACK else same
 
 
 def _constant_density(sample: Coordinates) -> float | None:
-    """The logarithm of the density of one object somewhere in the convex hull; None where that is not known."""
+    """The logarithm of the density of one object in the convex hull; None where that is not known."""
     rows = sample.rows
     n, d = rows.shape
     if d > FLAT or n <= d + 1 or sample.extra.any():
@@ -363,20 +415,26 @@ def label_by_clouds(
     Labelling
         The rule.
     """
+    if not np.isfinite(dimension):
+        dimension = float(max(1, sample.rows.shape[1]))
     dimension = min(max(dimension, 1.0), _limit(sample))
+    same = fit_clouds(
+        sample, starts, noise=False, dimension=dimension, free=True, monitor=monitor, common=True
+    )
     common: dict[str, Any] = {"monitor": monitor}
     if noise == "auto":
         with_it = fit_clouds(sample, starts, noise=True, dimension=dimension, free=True, **common)
-        fit, verdict = _decided(sample, starts, with_it, monitor)
+        fit, verdict = _decided(sample, starts, with_it, same, monitor)
         flat = _constant_density(sample)
         if flat is not None:
             common |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
             other = fit_clouds(sample, starts, noise=True, **common)
-            other_fit, other_verdict = _decided(sample, starts, other, monitor)
+            other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
             if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
                 fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
     else:
-        fit = fit_clouds(sample, starts, noise=False, dimension=dimension, free=True, **common)
+        own = fit_clouds(sample, starts, noise=False, dimension=dimension, free=True, **common)
+        fit = _widths(sample, starts, own, same)
         verdict = Verdict(False, 0.0, "nobody is called noise, as asked.")
     clouds = fit.clouds
     cores = _cores(similarity, objects, sample, fit.parts, clouds.variances, clouds.squares(sample), clouds)

@@ -89,6 +89,20 @@ class ByFit(NamedTuple):
         return labels
 
 
+class ByPayoff(NamedTuple):
+    """The group of a graph with the largest payoff over the root of its own, where there is any."""
+
+    summaries: list[Any]
+    roots: Floats
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects; -1 where they have nothing in common with any group."""
+        fits = (
+            np.column_stack([similarity.payoff_of(new, summary) for summary in self.summaries]) / self.roots
+        )
+        return np.where(fits.max(axis=1) > 0.0, fits.argmax(axis=1), -1)
+
+
 def label_by_fit(
     similarity: Similarity,
     clusters: list[DominantSet],

@@ -100,6 +100,8 @@ class Similarity(ABC):
     is_geometric : bool
         Whether objects are points of a feature space, as ``coordinates`` gives them: not those of a graph,
         nor of a tree.
+    is_network : bool
+        Whether it is a graph whose edges are the data, and not the neighbours of points.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int
@@ -118,6 +120,7 @@ class Similarity(ABC):
     bounded_by_self_similarity: bool = False
     is_sparse: bool = False
     is_geometric: bool = True
+    is_network: bool = False
     costs_all_pairs: bool = True
 
     @property

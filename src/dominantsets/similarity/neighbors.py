@@ -40,6 +40,8 @@ class Neighbors(Graph):
            [0. , 0.5, 0. ]])
     """
 
+    is_network = False
+
     def __init__(
         self,
         X: Any,
