@@ -423,15 +423,16 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         def by_clouds() -> Partition:
             dimension = 1.0 if scales.tree is None else scales.tree.dimension
             starts = starts_of(scales, run.balls)
-            # where nothing stands out there is nothing to be outside of, and groups that were not asked for
-            # are no noise
-            hidden = scales.is_one or scales.n_groups > len(run.balls)
-            nobody = self._noise == "cores" or (self._noise == "auto" and hidden)
+            why = scales.hidden(len(run.balls)) if self._noise == "auto" else ""
+            nobody = self._noise == "cores" or bool(why)
             noise = None if nobody else self._noise
             rule = label_by_clouds(
                 similarity, scales.objects, scales.sample, starts, dimension, noise, monitor
             )
-            return Partition(*rule.of(similarity), rule, rule.verdict.sentence)
+            sentence = rule.verdict.sentence
+            if why:
+                sentence = f"nobody is called noise: {why}."
+            return Partition(*rule.of(similarity), rule, sentence)
 
         self._set_labels(by_clouds, monitor)
 

@@ -158,18 +158,18 @@ def test_groups_of_newsgroups_are_pure_and_refined_well(k):
 
 
 def test_a_graph_gets_the_largest_shift_with_enough_clusters():
+    """Of one shift for all clusters, which graphs in pieces and neighbours of points have."""
     blocks = [np.ones((m, m)) for m in (12, 10, 8, 6, 5, 4)]
     A = sp.csr_array(sp.block_diag(blocks))
     A.setdiag(0.0)
-    mean = A.sum() / A.shape[0]
+    mean, S = A.sum() / A.shape[0], as_similarity(A)
     for k in (2, 6):
-        model = DominantSets(k, affinity="precomputed").fit(A)
-        assert model.n_clusters_ == k
-        tried = model.selection_.resolution.candidates
+        found = choose_shift(S, S.degrees(), k, monitor=Monitor())
+        tried = found.candidates
         assert tried[-1].n_clusters == k
         assert all(c.n_clusters < k for c in tried[:-1])
-        assert model.shift_ == pytest.approx(tried[-1].share * mean)
-    assert DominantSets(affinity="precomputed").fit(A).shift_ == pytest.approx(0.9 * mean)
+        assert found.shift == pytest.approx(tried[-1].share * mean)
+    assert choose_shift(S, S.degrees(), None, monitor=Monitor()).shift == pytest.approx(0.9 * mean)
 
 
 def test_a_callback_ends_the_comparison_of_resolutions_too():

@@ -28,6 +28,7 @@ SAMPLE_A_CLUSTER = 40
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
+FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
 SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
 
 
@@ -198,6 +199,18 @@ class Scales:
     def is_one(self) -> bool:
         """Whether no group stands out: all of the data are one."""
         return len(self.balls) == 1 and (self.tree is None or self.balls[0].node in self.roots)
+
+    def hidden(self, found: int) -> str:
+        """Why what is outside so many clusters may be clusters itself; empty where nothing speaks for it."""
+        if self.is_one:
+            return "no group stands out for anybody to be outside of"
+        if self._wanted is None:
+            return ""
+        if self.n_groups > found:
+            return f"{self.n_groups} groups stand alone, more than were asked for"
+        if found - self.n_groups > FILLERS * found:
+            return f"{found - self.n_groups} of {found} clusters only fill up the number that was asked for"
+        return ""
 
     def groups(self) -> list[Node]:
         """All nodes of the tree that are groups somewhere, clusters or not."""

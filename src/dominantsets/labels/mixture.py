@@ -190,32 +190,35 @@ def _limit(sample: Coordinates) -> float:
 
 
 def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
-    """By how many nats for each object two clouds explain them better than one, less what chance gives."""
+    """By how many nats for each object two clouds explain them better than one, less what a long one gives.
+
+    A long cloud is covered better by two round ones. So the same is done with objects whose places along the
+    longest axis are spread evenly, at random: what these gain is not evidence for two.
+    """
     count = int(objects.sum())
     if count < 10:
         return 0.0
-    rows = sample.rows[objects] - sample.rows[objects].mean(axis=0)
-    here = Coordinates(rows, sample.extra[objects], sample.own)
-    lengths = np.square(rows).sum(axis=1) + here.extra
-    one = max(float(lengths.mean()) / dimension, 1e-300)
-    single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
-    axis = rows[int(lengths.argmax())].copy()
+    rows, extra = sample.rows[objects], sample.extra[objects]
+    rows = rows - rows.mean(axis=0)
+    axis = rows[int((np.square(rows).sum(axis=1)).argmax())].copy()
     for _ in range(20):
         axis = rows.T @ (rows @ axis)
         axis /= max(float(np.linalg.norm(axis)), 1e-300)
-    # an elongated background is one cloud: its longest axis is taken as long as the others are
     along = rows @ axis
-    longest = float(np.square(along).mean())
-    if longest > 0.0 and dimension > 1.0:
-        others = max(float(lengths.mean()) - longest, 0.0) / (dimension - 1.0)
-        rows = rows + np.multiply.outer((min(1.0, np.sqrt(others / longest)) - 1.0) * along, axis)
-        here = Coordinates(rows, sample.extra[objects], sample.own)
-        lengths = np.square(rows).sum(axis=1) + here.extra
-        one = max(float(lengths.mean()) / dimension, 1e-300)
-        single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
-    left = along > 0.0
-    if not 0 < left.sum() < count:
+    even = np.sqrt(12.0 * np.square(along).mean()) * ((np.arange(count) + 0.5) / count - 0.5)
+    even = np.random.RandomState(0).permutation(even)
+    flat = rows + np.multiply.outer(even - along, axis)
+    return _gain(rows, extra, along > 0.0, dimension) - _gain(flat, extra, even > 0.0, dimension)
+
+
+def _gain(rows: Floats, extra: Floats, left: Flags, dimension: float) -> float:
+    """By how many nats for each object two clouds, begun on two sides, explain rows better than one does."""
+    if not 0 < left.sum() < left.size:
         return 0.0
+    here = Coordinates(rows, extra, 0.0)
+    lengths = np.square(rows).sum(axis=1) + extra
+    one = max(float(lengths.mean()) / dimension, 1e-300)
+    single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
     clouds = _Clouds(
         np.array([rows[side].mean(axis=0) for side in (left, ~left)]),
         np.full(2, one),
@@ -233,7 +236,7 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
         clouds.centres = parts.T @ rows / weights[:, None]
         clouds.variances = np.maximum((parts * t).sum(axis=0) / weights / dimension, 1e-9 * one)
         clouds.shares = weights / weights.sum()
-    return double - single - (dimension + 2.0) / count
+    return double - single
 
 
 def kept(starts: list[Start], labels: Ints) -> float:
