@@ -304,7 +304,7 @@ def test_labels_come_out(tmp_path, name):
         frame = pd.read_csv(path, sep="," if name.endswith("csv") else "\t")
     assert frame["object"].tolist() == ["p", "q,r", "s"]
     assert frame["label"].tolist() == [0, -1, 0]
-    assert frame["membership"].tolist() == [1.0, 0.0, 0.5]
+    assert frame["probability"].tolist() == [1.0, 0.0, 0.5]
     assert frame["exemplar"].astype(int).tolist() == [1, 0, 0]
 
 

@@ -161,15 +161,16 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
     blocks = [np.ones((m, m)) for m in (12, 10, 8, 6, 5, 4)]
     A = sp.csr_array(sp.block_diag(blocks))
     A.setdiag(0.0)
+    S = as_similarity(A)
     mean = A.sum() / A.shape[0]
     for k in (2, 6):
-        model = DominantSets(k, affinity="precomputed").fit(A)
-        assert model.n_clusters_ == k
-        tried = model.selection_.resolution.candidates
+        resolution = choose_shift(S, S.degrees(), k, monitor=Monitor())
+        tried = resolution.candidates
         assert tried[-1].n_clusters == k
         assert all(c.n_clusters < k for c in tried[:-1])
-        assert model.shift_ == pytest.approx(tried[-1].share * mean)
-    assert DominantSets(affinity="precomputed").fit(A).shift_ == pytest.approx(0.9 * mean)
+        assert resolution.shift == pytest.approx(tried[-1].share * mean)
+        assert DominantSets(k, affinity="precomputed").fit(A).n_clusters_ == k
+    assert choose_shift(S, S.degrees(), None, monitor=Monitor()).shift == pytest.approx(0.9 * mean)
 
 
 def test_a_callback_ends_the_comparison_of_resolutions_too():

@@ -52,7 +52,7 @@ def test_clusters_in_the_plane(d):
     assert [len(c.get_offsets()) for c in found] == [(model.labels_ == k).sum() for k in range(2)]
     np.testing.assert_allclose(exemplars.get_offsets()[0], display.points[model.exemplars_[0]])
     sizes = found[0].get_sizes()
-    inside = model.memberships_[model.labels_ == 0]
+    inside = model.probabilities_[model.labels_ == 0]
     assert sizes.argmax() == inside.argmax()
     _, ax = plt.subplots()
     assert ClusterDisplay.from_estimator(model, X, ax=ax).ax_ is ax
