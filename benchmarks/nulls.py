@@ -3,8 +3,8 @@
 Run ``python benchmarks/nulls.py [--seed 0] [--runs 20]``; it prints a table and writes results/nulls.json.
 Uniform and Gaussian data of several sizes and dimensions; for each, the mean number of groups with a chance
 (:mod:`dominantsets.clusters.evidence`) below a level, by either test, and the share of runs in which
-``by_evidence`` finds more than one cluster. The constants of the module were fitted with seed 0; the file that
-is committed was made with another seed.
+``by_evidence`` finds more than one cluster. The constants of the module were fitted with seed 0; the file
+committed was made with another seed.
 """
 
 from __future__ import annotations

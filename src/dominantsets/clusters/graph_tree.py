@@ -2,9 +2,10 @@ r"""The groups of a graph, every one at its own shift.
 
 The shift at which a group of a graph shows is its own affair. A group of m nodes with a share p of its edges
 is a dominant set of :math:`x^T (A - \alpha I) x` between the second and the first eigenvalue of its part of
-A, about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with
-half of their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts,
-each from where it stood, and where no set holds a node one is started at its neighbours.
+A, about :math:`2\sqrt{mp}` and :math:`mp`: four nodes that are all linked live below 3, fifty nodes with half
+of their edges about 10 to 25. So dominant sets of the whole graph are followed up a ladder of shifts, each
+from where it stood, and where no set holds a node one is started at its neighbours.
+
 Which of all these sets are groups is decided by their evidence, the logarithm of the number of such sets that
 structureless graphs are expected to have (:mod:`dominantsets.clusters.graph_null`). The best set comes first,
 then the best one of which no more than half is held by better ones, and so on, as long as no more than one in
@@ -26,7 +27,7 @@ from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import FALSE, Null, last_believed
 from dominantsets.labels.partition import ByPayoff, Partition
 from dominantsets.similarity.graph import Graph
-from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
 
@@ -139,7 +140,10 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
         groups.setdefault(
             core.members.tobytes(), GraphGroup(core, low, high, evidence, significant=evidence <= level)
         )
-    return _nested(sorted(groups.values(), key=lambda group: group.evidence), similarity.n)
+    found = sorted(groups.values(), key=lambda group: group.evidence)
+    if n_clusters is None and not all(group.significant for group in found):
+        found = [group for group in found if group.significant or _is_whole(group, similarity.n)]
+    return _nested(found, similarity.n)
 
 
 def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
@@ -291,6 +295,11 @@ class _Choice:
     def _take(self, family: list[int]) -> None:
         for k in family:
             self._taken[self.sets[k].members] = True
+
+
+def _is_whole(group: GraphGroup, n: int) -> bool:
+    """Whether a group is most of the graph, proved to be a dominant set."""
+    return 2 * group.members.size > n and group.core.status is Status.CONVERGED
 
 
 def _edges(similarity: Graph) -> Any:

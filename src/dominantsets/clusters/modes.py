@@ -96,8 +96,9 @@ class ModeTree:
         self.n = len(sample.rows)
         # squares of squares must not leave floating point, whatever the unit of the features
         self._unit = float(np.sqrt(max(np.square(sample.rows).max(initial=0.0), sample.extra.max(), 1e-300)))
-        self.sample = sample = Coordinates(sample.rows / self._unit, sample.extra / self._unit**2, sample.own)
-        near, who = _neighbours(sample, min(self.n - 1, max(NEIGHBOURS, least)))
+        self.sample = sample
+        self._scaled = Coordinates(sample.rows / self._unit, sample.extra / self._unit**2, sample.own)
+        near, who = _neighbours(self._scaled, min(self.n - 1, max(NEIGHBOURS, least)))
         self.dimension = dimension(near)
         self.least = min(least, near.shape[1])
         self._evidence = Evidence(self.n, self.dimension)
@@ -107,7 +108,7 @@ class ModeTree:
         self._logs = np.log(self.levels)
 
     def _grow(self, near: Floats, who: Ints, monitor: Monitor) -> tuple[modes.State, Floats]:
-        sample, n, b = self.sample, self.n, self.least
+        sample, n, b = self._scaled, self.n, self.least
         squares = near[:, : b - 1] ** 2  # itself, at 0, is one of the b
         birth = b * squares[:, -1] - squares.sum(axis=1)
         spread = float((sample.rows**2).sum(axis=1).max() + sample.extra.max())
@@ -207,7 +208,7 @@ class ModeTree:
     def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
         """Centre of a node's ball, the weights of all objects in it, and its kappa."""
         level = node.level if level is None else level
-        X, extra, kappa = self.sample.rows, self.sample.extra, float(self.levels[level])
+        X, extra, kappa = self._scaled.rows, self._scaled.extra, float(self.levels[level])
         chains, centres = self._places[level]
         c, t = centres[int(np.searchsorted(chains, node.chain))].copy(), np.empty(self.n)
         r2 = modes.follow(X, extra, c, kappa, 0.0, t, 4 * STEPS, 1e-3 * TOLERANCE)

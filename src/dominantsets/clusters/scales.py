@@ -159,6 +159,8 @@ class Scales:
     def _fill_up(self, wanted: int) -> None:
         """Small balls about the objects that lie farthest from every group, in its radii."""
         rows, extra, m = self.sample.rows, self.sample.extra, self.objects.size
+        if m < 2 * wanted:  # hardly any two can be together
+            self.balls = []
         away = np.full(m, np.inf)
         for ball in self.balls:
             self._farther(away, ball)
@@ -170,11 +172,13 @@ class Scales:
             near = np.partition(t, min(FEWEST, m - 1))[: FEWEST + 1]
             nearest = float(t[t > 0].min(initial=float(t.max(initial=0.0)) or 1.0))
             kappa = max(float((near.max() - near).sum()), 0.5 * nearest)
-            centre, weights = rows[i].copy(), np.empty(m)
+            centre = rows[i].copy()
             r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
             weights = np.maximum(r2 - t, 0.0) / kappa
-            if any(float(weights @ (other.weights > 0.0)) > SAME for other in self.balls):
-                centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * kappa
+            if m < 2 * FEWEST * wanted or any(
+                float(weights @ (other.weights > 0.0)) > SAME for other in self.balls
+            ):
+                centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest
             self.balls.append(Ball(centre, weights, kappa))
             self._farther(away, self.balls[-1])
             away[i] = 0.0

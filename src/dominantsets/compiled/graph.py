@@ -22,11 +22,12 @@ def ascend(
     near: NDArray[np.int64],
     tol: float,
     work: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Pairwise steps for x'(A - shift I)x from weights on a support; nobody where the value is not positive.
 
     Ends where payoffs of members are level and nobody else has a higher one, up to tol, or after looking at
-    ``work`` nodes. ``x``, ``r`` and ``listed`` are all zero before and after, ``near`` is room for all nodes.
+    ``work`` nodes; how many it looked at comes with the set. ``x``, ``r`` and ``listed`` are all zero before
+    and after, ``near`` is room for all nodes.
     """
     count = 0
     for k in range(support.size):
@@ -47,10 +48,11 @@ def ascend(
     value = 0.0
     for k in range(support.size):
         value += weights[k] * r[support[k]]
-    size = 0
+    size, spent = 0, count
     if value > 0.0:
         while work > 0:
             work -= count
+            spent += count
             best, worst = near[0], support[0]
             high, low = -np.inf, np.inf
             for k in range(count):
@@ -100,7 +102,7 @@ def ascend(
         i = near[k]
         x[i] = r[i] = 0.0
         listed[i] = False
-    return members, found / max(found.sum(), 1e-300)
+    return members, found / max(found.sum(), 1e-300), spent
 
 
 @compiled

@@ -311,12 +311,14 @@ def _constant_density(sample: Coordinates) -> float | None:
     n, d = rows.shape
     if d > FLAT or n <= d + 1 or sample.extra.any():
         return None
-    if d == 1:
-        return -float(np.log(max(np.ptp(rows), 1e-300)))
+    unit = float(np.abs(rows).max(initial=0.0))
+    if unit <= 0.0:
+        return None
     try:
-        return -float(np.log(ConvexHull(rows).volume))
+        volume = float(np.ptp(rows / unit)) if d == 1 else ConvexHull(rows / unit).volume
     except QhullError:  # the points lie in a plane
         return None
+    return -float(np.log(volume) + d * np.log(unit))
 
 
 @dataclass(frozen=True, eq=False)

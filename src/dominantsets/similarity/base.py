@@ -369,6 +369,7 @@ def of_gram(gram: Floats, own: Floats) -> Coordinates:
 def of_rows(rows: Floats, own: float) -> Coordinates:
     """Points from features, on up to 128 principal axes where they have more."""
     rows = rows - rows.mean(axis=0)
+    rows = rows[:, np.ptp(rows, axis=0) > 0.0]  # a constant column is no dimension
     lengths = np.square(rows).sum(axis=1)
     if rows.shape[1] > AXES:
         _, _, axes = randomized_svd(rows, AXES, n_oversamples=32, n_iter=4, random_state=0)
