@@ -139,7 +139,7 @@ def test_a_path_based_similarity_is_solved_from_its_starts():
 def test_it_can_be_stopped_and_interrupted():
     S = as_similarity(features(3_000, 20), "laplacian")
     options = {"shift": 2.0, "n_starts": 4, "random_state": 0}
-    stopped = multistart(S, 500, n_jobs=2, max_time=60.0, callback=lambda p: p.elapsed > 0.3, **options)
+    stopped = multistart(S, 500, n_jobs=2, max_time=60.0, callback=lambda p: True, **options)
     list(stopped)
     assert stopped.end is End.STOPPED
     late = multistart(S, 500, max_time=0.0, **options)
@@ -148,7 +148,7 @@ def test_it_can_be_stopped_and_interrupted():
     began = []
 
     def interrupt(progress):
-        if not began and progress.elapsed > 0.2:
+        if not began:
             began.append(1)
             os.kill(os.getpid(), signal.SIGINT)
 

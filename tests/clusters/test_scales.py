@@ -200,6 +200,7 @@ def test_the_tree_of_a_few_groups():
     """Levels rise by a constant ratio, all objects end in one ball, and groups die after they were born."""
     X, _ = unequal(300)
     S = as_similarity(X, "sqeuclidean")
+    rows = S.coordinates(np.arange(len(X))).rows
     tree = ModeTree(S.coordinates(np.arange(len(X))), 8, Monitor())
     np.testing.assert_allclose(tree.levels[1:] / tree.levels[:-1], np.sqrt(2.0))
     (root,) = tree.nodes(0.0)
@@ -211,8 +212,8 @@ def test_the_tree_of_a_few_groups():
         centre, weights, kappa = tree.ball(node)
         assert low <= kappa <= high
         assert weights.sum() == pytest.approx(1.0)
-        np.testing.assert_allclose(weights @ tree.sample.rows, centre, atol=1e-3 * np.sqrt(kappa))
-        t = np.square(tree.sample.rows - centre).sum(axis=1)
+        np.testing.assert_allclose(weights @ rows, centre, atol=1e-3 * np.sqrt(kappa))
+        t = np.square(rows - centre).sum(axis=1)
         r2 = (t + kappa * weights)[weights > 0]
         np.testing.assert_allclose(r2, r2[0], rtol=1e-9)  # sum (r2 - t) = kappa over those inside
         assert t[weights == 0].min(initial=np.inf) >= r2[0] * (1 - 1e-9)

@@ -191,6 +191,27 @@ class Scales:
         unit = max(float(t[inside].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
         np.minimum(away, np.where(inside, 0.0, t / unit), out=away)
 
+    def one_more(self, labels: Ints, found: int) -> bool:
+        """Where a ball turned out to be another one's among all objects: an object by itself instead.
+
+        ``labels`` are those of the clusters found so far; the object lies farthest from all centres, outside
+        them if it can.
+        """
+        rows, m = self.sample.rows, self.objects.size
+        if self._wanted is None or found >= self._wanted or len(self.balls) >= 2 * self._wanted:
+            return False
+        away = np.full(m, np.inf)
+        for ball in self.balls:
+            np.minimum(away, np.square(rows - ball.centre).sum(axis=1), out=away)
+        outside = labels[self.objects] < 0
+        i = int(np.where(outside, away, -1.0).argmax() if outside.any() else away.argmax())
+        t = np.square(rows - rows[i]).sum(axis=1)
+        nearest = float(t[t > 0.0].min(initial=np.inf))
+        if not away[i] > 0.0 or not np.isfinite(nearest):
+            return False
+        self.balls.append(Ball(rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest * m / self.n))
+        return True
+
     def shift(self, kappa: float) -> float:
         """The shift for all objects at which a ball of the sample is a cluster of them."""
         return kappa * self.n / self.objects.size - self.sample.own
@@ -283,7 +304,7 @@ class OwnScales(Iterator[DominantSet]):
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
         while self.end is None:
-            if self._next >= len(balls):
+            if self._next >= len(balls) and not self._scales.one_more(self.labels, len(self.balls)):
                 self.end = End.N_CLUSTERS
                 break
             if self.balls and self._monitor.out_of_time():
