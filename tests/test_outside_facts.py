@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,11 +137,9 @@ def test_round_classes_are_found_as_well_as_k_means_finds_them(load, affinity):
     assert adjusted_rand_score(y, labels) > adjusted_rand_score(y, means) - 0.04
 
 
-def test_the_digits_are_found_as_published():
-    """At least the ARI behind the README's table, to three digits: benchmarks/results/quality.json."""
-    results = Path(__file__).parents[1] / "benchmarks" / "results" / "quality.json"
-    rows = json.loads(results.read_text(encoding="utf-8"))["rows"]
-    (published,) = (row["ari"] for row in rows if (row["data"], row["method"]) == ("digits", "dominantsets"))
+def test_the_digits_are_found_better_than_by_k_means_of_their_pixels():
+    """A random walk on the neighbours knows more of the digits than distances of pixels do."""
     X, y = load_digits(return_X_y=True)
     labels = DominantSets(10, affinity="diffusion").fit_predict(X)
-    assert adjusted_rand_score(y, labels) > published - 0.0005
+    means = KMeans(10, n_init=10, random_state=0).fit_predict(X)
+    assert adjusted_rand_score(y, labels) > adjusted_rand_score(y, means) + 0.1

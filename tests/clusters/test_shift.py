@@ -162,7 +162,6 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
     blocks = [np.ones((m, m)) for m in (12, 10, 8, 6, 5, 4)]
     A = sp.csr_array(sp.block_diag(blocks))
     A.setdiag(0.0)
-<<<<<<< HEAD
     mean, S = A.sum() / A.shape[0], as_similarity(A)
     for k in (2, 6):
         found = choose_shift(S, S.degrees(), k, monitor=Monitor())
@@ -170,17 +169,6 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
         assert tried[-1].n_clusters == k
         assert all(c.n_clusters < k for c in tried[:-1])
         assert found.shift == pytest.approx(tried[-1].share * mean)
-=======
-    S = as_similarity(A)
-    mean = A.sum() / A.shape[0]
-    for k in (2, 6):
-        resolution = choose_shift(S, S.degrees(), k, monitor=Monitor())
-        tried = resolution.candidates
-        assert tried[-1].n_clusters == k
-        assert all(c.n_clusters < k for c in tried[:-1])
-        assert resolution.shift == pytest.approx(tried[-1].share * mean)
-        assert DominantSets(k, affinity="precomputed").fit(A).n_clusters_ == k
->>>>>>> b31aa491df040774e3b8525d830db32ce402fd49
     assert choose_shift(S, S.degrees(), None, monitor=Monitor()).shift == pytest.approx(0.9 * mean)
 
 
