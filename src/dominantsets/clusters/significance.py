@@ -27,7 +27,7 @@ from dominantsets.solvers import DominantSet, Point, Problem
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
 # Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
-# differs from the identity by about 1 / root m (benchmarks/resolution.py counts what noise passes)
+# differs from the identity by about 1 / root m
 SHARP, SHARP_OF_FEW = 0.2, 3.0
 SHARP_ENOUGH = 0.7
 SOME = 400  # objects of a set from which its sharpness is found, where it takes a matrix of them
