@@ -47,9 +47,11 @@ def test_labels_are_those_of_the_same_array_in_memory(affinity, dtype, options):
 
 @pytest.mark.parametrize("options", [{}, {"n_starts": 5, "random_state": 0}, {"assign": "average"}])
 def test_a_graph_in_row_blocks(options):
+    """At one shift: by itself a graph in memory has a shift for each group."""
     A = neighbor_graph()
-    here = DominantSets(3, affinity="precomputed", algorithm="working-set", **options).fit(A)
-    there = DominantSets(3, affinity="precomputed", **options).fit(in_row_blocks(A, UNEVEN))
+    options = {"affinity": "precomputed", "shift": 0.9 * A.sum() / A.shape[0], **options}
+    here = DominantSets(3, algorithm="working-set", **options).fit(A)
+    there = DominantSets(3, **options).fit(in_row_blocks(A, UNEVEN))
     assert_same_model(here, there)
     assert_certified(A.toarray(), there.clusters_[0], rounding=1e-10)
 
