@@ -28,6 +28,7 @@ SAMPLE_A_CLUSTER = 40
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
+FEW_DIMENSIONS = 4
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
 SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
 
@@ -229,7 +230,8 @@ class Scales:
             return ""
         if self.n_groups > found:
             return f"{self.n_groups} groups stand alone, more than were asked for"
-        if found - self.n_groups > FILLERS * found:
+        # in few dimensions clusters under noise are often short of evidence, and are clusters all the same
+        if found - self.n_groups > FILLERS * found and self.sample.rows.shape[1] > FEW_DIMENSIONS:
             return f"{found - self.n_groups} of {found} clusters only fill up the number that was asked for"
         return ""
 
