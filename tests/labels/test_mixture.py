@@ -93,8 +93,9 @@ def test_two_clouds_are_told_from_one():
     two = one + 20.0 * np.eye(1, d) * (np.arange(800) % 2)[:, None]
     everybody = np.ones(800, dtype=bool)
     assert gain_of_two(points(one), everybody, d) < 0.05
-    # variance falls from 1 + 100 / d to 1; each object pays log 2 for the choice
-    expected = 0.5 * d * np.log(1.0 + 100.0 / d) - np.log(2.0)
+    # variance falls from 1 + 100 / d to 1; of objects spread evenly along the axis, to a quarter there
+    whole = 1.0 + 100.0 / d
+    expected = 0.5 * d * (np.log(whole) - np.log(whole / (1.0 + (101.0 / 4.0 - 1.0) / d)))
     assert gain_of_two(points(two), everybody, d) == pytest.approx(expected, rel=0.1)
     assert gain_of_two(points(two), np.arange(800) < 9, d) == 0.0  # too few to say
 

@@ -113,7 +113,7 @@ class ModeTree:
         birth = b * squares[:, -1] - squares.sum(axis=1)
         spread = float((sample.rows**2).sum(axis=1).max() + sample.extra.max())
         top = 8.0 * n * max(spread, 1e-300)
-        low = max(float(np.quantile(birth, 0.01)), 1e-12 * top)
+        low = max(float(np.quantile(birth, 0.01)), 1e-20 * top)
         count = int(np.ceil(np.log(top / low) / np.log(RATIO))) + 1
         levels = low * RATIO ** np.arange(count, dtype=np.float64)
         state = _empty(sample, birth, who, levels.size)

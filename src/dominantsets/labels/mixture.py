@@ -52,6 +52,7 @@ KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
+GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
 FLAT = 4  # dimensions up to which the volume of the convex hull is found
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
@@ -193,7 +194,7 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
     """By how many nats for each object two clouds explain them better than one, less what a long one gives.
 
     A long cloud is covered better by two round ones. So the same is done with objects whose places along the
-    longest axis are spread evenly, at random: what these gain is not evidence for two.
+    longest axis are spread evenly: what these gain is not evidence for two.
     """
     count = int(objects.sum())
     if count < 10:
@@ -205,8 +206,11 @@ def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
         axis = rows.T @ (rows @ axis)
         axis /= max(float(np.linalg.norm(axis)), 1e-300)
     along = rows @ axis
-    even = np.sqrt(12.0 * np.square(along).mean()) * ((np.arange(count) + 0.5) / count - 0.5)
-    even = np.random.RandomState(0).permutation(even)
+    # evenly, and without regard to anything else: multiples of the golden ratio, by distance from the axis
+    rank = np.argsort(
+        np.argsort(np.square(rows).sum(axis=1) - np.square(along), kind="stable"), kind="stable"
+    )
+    even = np.sqrt(12.0 * np.square(along).mean()) * (np.mod(rank * GOLDEN, 1.0) - 0.5)
     flat = rows + np.multiply.outer(even - along, axis)
     return _gain(rows, extra, along > 0.0, dimension) - _gain(flat, extra, even > 0.0, dimension)
 
