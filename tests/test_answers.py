@@ -116,7 +116,8 @@ def test_groups_that_stand_alone_have_the_labels_of_their_clusters(affinity):
 
 @given(
     st.sampled_from(
-        ["sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "diffusion", "dense"]
+        # under "linear" a long row is alike to everything, so that there may be fewer sets
+        ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "diffusion", "dense"]
     ),
     st.integers(2, 8),
     st.integers(40, 200),

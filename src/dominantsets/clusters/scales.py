@@ -29,6 +29,7 @@ SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
 FEW_DIMENSIONS = 4
+GREEDY = 2e8  # distances that may be compared to choose some groups of many
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
 SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
 
@@ -125,7 +126,22 @@ class Scales:
             return
         choices = [self.balls, sorted(found, key=lambda ball: -np.count_nonzero(ball.weights))[:wanted]]
         choices.append(_spread(choices[1][0], found, wanted))
+        if wanted * len(found) * self.objects.size < GREEDY:
+            choices.append(self._greedy(found, wanted))
         self.balls = min((c for c in choices if len(c) == wanted), key=self._distances, default=self.balls)
+
+    def _greedy(self, balls: list[Ball], wanted: int) -> list[Ball]:
+        """So many balls, each the one that brings objects nearest to a centre."""
+        rows, centres = self.sample.rows, np.array([ball.centre for ball in balls])
+        t = np.square(rows).sum(axis=1)[:, None] - 2.0 * rows @ centres.T + np.square(centres).sum(axis=1)
+        chosen: list[int] = []
+        nearest = np.full(len(rows), np.inf)
+        for _ in range(wanted):
+            sums = np.minimum(t, nearest[:, None]).sum(axis=0)
+            sums[chosen] = np.inf
+            chosen.append(int(sums.argmin()))
+            nearest = np.minimum(nearest, t[:, chosen[-1]])
+        return [balls[k] for k in chosen]
 
     def _distances(self, balls: list[Ball]) -> float:
         """The sum of squared distances from the nearest centre, once a few rounds have moved the centres."""
