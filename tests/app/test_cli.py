@@ -124,7 +124,7 @@ def test_pipes(iris):
     ]
     done = subprocess.run(command, input=iris.read_bytes(), capture_output=True, check=True)
     lines = done.stdout.decode().splitlines()
-    assert lines[0] == "object,label,membership,exemplar"
+    assert lines[0] == "object,label,probability,exemplar"
     assert len(lines) == 151
     assert done.stderr == b""
     cut = subprocess.run(
