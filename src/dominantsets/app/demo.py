@@ -126,8 +126,8 @@ def digits() -> Story:
     story.note = (
         "assigned: share in a cluster, the rest is left alone as noise. ARI: agreement of the assigned with "
         "the true digits, 1 is perfect. gap: distance from stationary, relative, recomputed. speed: against "
-        f"plain replicator dynamics, NumPy on the dense matrix, {ITERATIONS:,} iterations a cluster: too few "
-        "for it to let go of anything, so that its first cluster is everything. The dual works from "
+        f"plain replicator dynamics, NumPy on the dense matrix, {ITERATIONS:,} iterations a cluster, too few "
+        "for it to converge. The dual works from "
         "the features, the others from the dense matrix; all at one shift, the median of those that "
         "shift='auto' chose."
     )
@@ -172,7 +172,7 @@ def noise() -> Story:
         left.scatter(*X[rival.labels_ == k].T, s=9, color=color_of(k), linewidths=0)
     left.set(title="KMeans: every point has to belong somewhere", xticks=[], yticks=[])
     ClusterDisplay.from_estimator(model, X, ax=right)
-    right.set_title("dominant sets: size by membership, noise in grey")
+    right.set_title("dominant sets: the larger the more typical, noise in grey")
     story.pictures.append(("noise", figure, "KMeans and dominant sets on the same points."))
     profile = MembershipDisplay.from_estimator(model)
     caption = "How strongly the members belong: weights of each cluster, sorted; a steep end is a clear edge."
