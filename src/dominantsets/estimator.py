@@ -23,7 +23,6 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.graph_tree import graph_groups, graph_partition
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
-from dominantsets.clusters.modes import local_dimension
 from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart, sampled_start
 from dominantsets.clusters.peeling import Peeling, check_peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
@@ -501,8 +500,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             sample = similarity.coordinates(objects)
             noise = None if self._noise == "cores" else self._noise
             starts = starts_from(sample, objects, clusters)
-            dimension = local_dimension(sample)
-            rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor)
+            rule = label_by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
             return Partition(*rule.of(similarity), rule, rule.verdict.sentence)
 
         def by_fit() -> Partition:

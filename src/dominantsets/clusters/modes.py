@@ -215,12 +215,6 @@ class ModeTree:
         return c * self._unit, np.maximum(r2 - t, 0.0) / kappa, kappa * self._unit**2
 
 
-def local_dimension(sample: Coordinates) -> float:
-    """The dimension of a sample, as its tree would have it."""
-    count = min(len(sample.rows) - 1, NEIGHBOURS)
-    return dimension(_neighbours(sample, count)[0]) if count > 2 else 1.0
-
-
 def _neighbours(sample: Coordinates, count: int) -> tuple[Floats, Ints]:
     """Distances of every object to its nearest ones, and which they are: itself, and then those."""
     rows, extra = sample.rows, sample.extra
