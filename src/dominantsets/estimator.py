@@ -19,15 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
-from dominantsets.clusters.graph_tree import graph_groups, graph_partition
-from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
-from dominantsets.clusters.multistart import MultiStart, Pass, check_multistart, sampled_start
-from dominantsets.clusters.peeling import Peeling, check_peeling, renumbered
-from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
-from dominantsets.clusters.shift import Resolution, choose_shift
-from dominantsets.clusters.table import Selection, of_groups, of_scales, of_shift
+from dominantsets.clusters.find import Request, find
+from dominantsets.clusters.multistart import check_multistart, sampled_start
+from dominantsets.clusters.peeling import check_peeling
+from dominantsets.clusters.table import Selection
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -35,12 +32,11 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
-from dominantsets.labels.mixture import label_by_clouds
-from dominantsets.labels.partition import Partition, label_by_fit
+from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.progress import progress_bar
-from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.result import End
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +51,6 @@ MOVED = {
     "sampling": "multistart_params",
     "max_overlap": "multistart_params",
 }
-SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 DEFAULTS: dict[str, dict[str, Any]] = {
     "solver_params": {"start": "vertex", "tol": 1e-10, "max_iter": 100_000, "cutoff": 2e-12},
     "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
@@ -359,154 +354,24 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random_state = check_random_state(self.random_state)
         if self.random_state is None:  # a generator of our own: a checkpoint must not rewind NumPy's
             random_state = np.random.RandomState(random_state.randint(2**31 - 1))
-        degrees = similarity.degrees(random_state)
         self.similarity_ = similarity
-        if self.shift == "auto" and similarity.is_geometric and options.starts_anywhere:
-            self._find_each(similarity, degrees, options, random_state, monitor)
-        elif self.shift == "auto" and similarity.is_network and options.starts_anywhere:
-            self._find_groups(similarity, options, monitor)
-        else:
-            self._find_all(similarity, degrees, options, random_state, monitor)
-
-    def _find_groups(self, similarity: Any, options: SolverOptions, monitor: Monitor) -> None:
-        """The groups of a graph, each at its own shift."""
-        try:
-            groups = graph_groups(similarity, self.n_clusters, monitor)
-        except KeyboardInterrupt:
-            self._halted_early(similarity, options)
-            return
-        groups = [group for group in groups if len(group.core) >= self.min_cluster_size]
-        clusters = [group.core for group in groups]
-        self.end_: End | None = End.TIME_LIMIT if monitor.out_of_time() else End.N_CLUSTERS
-        self.n_passes_ = len(groups)
-        self.solver_options_ = options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0)
-        self.selection_ = of_groups(groups)
-        cores = np.full(similarity.n, -1, dtype=np.int64)
-        for k in range(len(clusters) - 1, -1, -1):  # of overlapping ones, the most certain
-            cores[clusters[k].members] = k
-        self._set_clusters(clusters, cores)
-
-        def by_groups() -> Partition:
-            if isinstance(self._noise, float):
-                return label_by_fit(similarity, clusters, cores, self._noise, monitor)
-            return graph_partition(similarity, groups)
-
-        self._set_labels(by_groups, monitor)
-
-    def _find_each(
-        self,
-        similarity: Similarity,
-        degrees: Floats,
-        options: SolverOptions,
-        random_state: np.random.RandomState,
-        monitor: Monitor,
-    ) -> None:
-        """Clusters that each have their own scale."""
-        least = int(self.min_cluster_size)
-        try:
-            scales = Scales(similarity, degrees, self.n_clusters, least, monitor)
-        except KeyboardInterrupt:
-            self._halted_early(similarity, options)
-            return
-        first = scales.shift(scales.balls[0].kappa)
-        self.solver_options_ = options.chosen_for(similarity, first, 0)
-        run = OwnScales(similarity, scales, options, monitor, least)
-        keep = self._checkpoint(similarity, options.algorithm, {"shift": "auto"}, ["n_clusters"])
-        clusters = self._collect(run, random_state, keep)
-        self.end_ = run.end
-        if run.end in HALTS.values():
-            monitor.hurry()
-        self.n_passes_ = len(clusters)
-        self.selection_ = of_scales(scales, run.balls, clusters, self.n_clusters)
-        self._set_clusters(clusters, run.labels)
-
-        def by_clouds() -> Partition:
-            dimension = 1.0 if scales.tree is None else scales.tree.dimension
-            starts = starts_of(scales, run.balls)
-            why = scales.hidden(len(run.balls)) if self._noise == "auto" else ""
-            nobody = self._noise == "cores" or bool(why)
-            noise = None if nobody else self._noise
-            rule = label_by_clouds(
-                similarity, scales.objects, scales.sample, starts, dimension, noise, monitor
-            )
-            sentence = rule.verdict.sentence
-            if why:
-                sentence = f"nobody is called noise: {why}."
-            return Partition(*rule.of(similarity), rule, sentence)
-
-        self._set_labels(by_clouds, monitor)
-
-    def _halted_early(self, similarity: Similarity, options: SolverOptions) -> None:
-        """Ctrl-C before there was anything."""
-        self.end_, self.n_passes_, self.solver_options_ = End.INTERRUPTED, 0, options
-        self.selection_ = Selection("ended early.")
-        self._set_clusters([], np.full(similarity.n, -1, dtype=np.int64))
-        self._set_labels(None, Monitor())
-
-    def _find_all(
-        self,
-        similarity: Similarity,
-        degrees: Floats,
-        options: SolverOptions,
-        random_state: np.random.RandomState,
-        monitor: Monitor,
-    ) -> None:
-        """Clusters that share one shift, peeled off one after another or in passes."""
-        resolution = self._resolution(similarity, degrees, options, monitor)
-        shift, many = resolution.shift, self.n_starts > 1
-        options = options.chosen_for(similarity, shift, 0 if many else options.start)
-        self.solver_options_ = options
-        common: dict[str, Any] = {
-            "shift": shift,
-            "options": options,
-            "min_cluster_size": int(self.min_cluster_size),
-            "monitor": monitor,
-            "degrees": degrees,
-        }
-        run: Peeling | MultiStart
-        if many:
-            run = MultiStart(
-                similarity,
-                self.n_clusters,
-                n_starts=int(self.n_starts),
-                n_jobs=self.n_jobs,
-                random_state=random_state,
-                **self._grouped("multistart_params"),
-                **common,
-            )
-        else:
-            run = Peeling(similarity, self.n_clusters, **common)
-        keep = None
-        if resolution.halt is not None:
-            run.end = resolution.halt
-        else:
-            names = ["n_clusters", "n_starts", *(["random_state"] if many else [])]
-            keep = self._checkpoint(similarity, options.algorithm, {"shift": shift}, names)
-        found = self._collect(run, random_state, keep)
-        self.end_ = run.end
-        if run.end in HALTS.values():
-            monitor.hurry()  # one round of refinement, so that Ctrl-C is answered at once
-        self.n_passes_ = run.n_passes if isinstance(run, MultiStart) else len(found)
-        kept = list(range(len(found)))
-        if self.n_clusters is None:  # those that stand alone; the others are left out
-            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
-        clusters = [found[k] for k in kept]
-        self.selection_ = of_shift(resolution, clusters)
-        self._set_clusters(clusters, renumbered(run.labels, kept, len(found)))
-
-        def by_clouds() -> Partition:
-            few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
-            objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
-            sample = similarity.coordinates(objects)
-            noise = None if self._noise == "cores" else self._noise
-            starts = starts_from(sample, objects, clusters)
-            rule = label_by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
-            return Partition(*rule.of(similarity), rule, rule.verdict.sentence)
-
-        def by_fit() -> Partition:
-            return label_by_fit(similarity, clusters, self._cores, self._noise, monitor)
-
-        self._set_labels(by_clouds if similarity.is_geometric else by_fit, monitor)
+        request = Request(
+            self.n_clusters,
+            self.shift,
+            options,
+            int(self.min_cluster_size),
+            self._noise,
+            int(self.n_starts),
+            self.n_jobs,
+            self._grouped("multistart_params"),
+            self._checkpoint,
+            _say if self.verbose else _silent,
+        )
+        found = find(similarity, request, random_state, monitor)
+        self.end_, self.n_passes_ = found.end, found.n_passes
+        self.solver_options_, self.selection_ = found.options, found.selection
+        self._set_clusters(found.clusters, found.cores)
+        self._set_labels(found.partition)
 
     def _checkpoint(
         self, similarity: Similarity, algorithm: str, depends: dict[str, Any], names: list[str]
@@ -519,49 +384,6 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         depends |= {"algorithm": algorithm}
         depends |= self._grouped("solver_params") | self._grouped("multistart_params")
         return Checkpoint(self.checkpoint, signature(similarity, depends))
-
-    def _resolution(
-        self, similarity: Similarity, degrees: Floats, options: SolverOptions, monitor: Monitor
-    ) -> Resolution:
-        """The shift: given, chosen, or such that no cluster is small."""
-        size = int(self.min_cluster_size)
-        if self.shift == "guaranteed":
-            shift = guaranteed_shift(similarity, size)
-            return Resolution(shift, f"no cluster can have fewer than {size} members.")
-        if self.shift == "sufficient":
-            shift = sufficient_shift(
-                similarity, size, self.n_clusters, degrees=degrees, monitor=monitor, cutoff=options.cutoff
-            )
-            return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
-        if not isinstance(self.shift, str):
-            return Resolution(float(self.shift), "given.")
-        return choose_shift(similarity, degrees, self.n_clusters, monitor=monitor)
-
-    def _collect(
-        self, run: Any, random_state: np.random.RandomState, keep: Checkpoint | None
-    ) -> list[DominantSet]:
-        clusters: list[DominantSet] = []
-        before = keep.load() if keep is not None else None
-        if before is not None:
-            clusters += before.clusters
-            run.restore(clusters)
-            run.end = End(before.end) if before.end is not None else None
-            if isinstance(run, MultiStart):
-                run.n_passes = before.n_passes
-                if before.random_state is not None:
-                    random_state.set_state(before.random_state)
-        try:
-            for found in run:
-                for cluster in found.clusters if isinstance(found, Pass) else [found]:
-                    clusters.append(cluster)
-                    if self.verbose:
-                        _say(f"cluster {len(clusters)}: {cluster!r}")
-                if keep is not None and run.end not in HALTS.values():  # a halted cluster is not whole
-                    passes = run.n_passes if isinstance(run, MultiStart) else len(clusters)
-                    keep.save(clusters, passes, random_state, run.end.value if run.end else None)
-        except KeyboardInterrupt:  # outside a solve, which returns on its own
-            run.end = End.INTERRUPTED
-        return clusters
 
     def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
         """The dominant sets themselves."""
@@ -576,7 +398,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         self._memberships = memberships
 
-    def _set_labels(self, label: Callable[[], Partition] | None, monitor: Monitor) -> None:
+    def _set_labels(self, partition: Callable[[], Partition]) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         labels, probabilities = cores.copy(), self._memberships.copy()
@@ -588,10 +410,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             labels = assign_by_average(similarity, clusters, labels)
             self._averages = [average_of(similarity, cluster) for cluster in clusters]
             sentence = "everybody is in the cluster with the highest average similarity."
-        elif self.assign == "refine" and clusters and label is not None:
+        elif self.assign == "refine" and clusters:
             try:
-                part = label()
-                labels, probabilities, self._rule, sentence = part
+                labels, probabilities, self._rule, sentence = partition()
                 if self._noise == "cores":
                     labels = np.where(cores >= 0, labels, -1)
                     probabilities = np.where(cores >= 0, probabilities, 0.0)
@@ -694,9 +515,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
 
-def _say(line: str) -> None:
+def _say(number: int, cluster: DominantSet) -> None:
     """Log a line, on stderr where the user has not set logging up."""
+    line = f"cluster {number}: {cluster!r}"
     if _log.hasHandlers():
         _log.info(line)
     else:
         sys.stderr.write(f"{line}\n")
+
+
+def _silent(number: int, cluster: DominantSet) -> None:
+    """Log nothing."""

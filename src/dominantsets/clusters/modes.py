@@ -43,6 +43,7 @@ NEIGHBOURS = (
     48  # among which a new ball is followed; the first levels and the dimension come from the nearest
 )
 WINDOW = 2  # levels on either side, over which it is seen where a ball stays the same
+GRACE = 0.3  # seconds after Ctrl-C in which the groups so far are solved for among all objects
 HALF = 0.5  # of a ball's weight that must lie on objects of its own
 
 
@@ -102,7 +103,7 @@ class ModeTree:
         self.dimension = dimension(near)
         self.least = min(least, near.shape[1])
         self._evidence = Evidence(self.n, self.dimension)
-        self.halted = False
+        self.interrupted = False
         self._places: list[tuple[Ints, Floats]] = []  # of each level: chains, and where their centres are
         self._state, self.levels = self._grow(near, who, monitor)
         self._logs = np.log(self.levels)
@@ -120,9 +121,13 @@ class ModeTree:
         done = 0
         for level, kappa in enumerate(levels.tolist()):
             if level and monitor.out_of_time():
-                self.halted = True
                 break
-            self._advance(state, kappa, level)
+            try:
+                self._advance(state, kappa, level)
+            except KeyboardInterrupt:  # the levels before are whole
+                self.interrupted = True
+                monitor.hurry(GRACE)
+                break
             done = level + 1
             alive = state.alive[: state.counters[modes.CHAINS]]
             if np.count_nonzero(alive) == 1 and (state.holder >= 0).all():

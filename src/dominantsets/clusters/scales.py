@@ -83,7 +83,8 @@ class Scales:
             self._look(degrees, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
             needed = SAMPLE_A_CLUSTER * len(self.balls)
-            if self.objects.size >= min(self.n, self._limit(needed)) or monitor.out_of_time():
+            enough = self.objects.size >= min(self.n, self._limit(needed))
+            if enough or self.interrupted or monitor.out_of_time():
                 break
             size = int(1.5 * needed)
 
@@ -232,6 +233,11 @@ class Scales:
     def shift(self, kappa: float) -> float:
         """The shift for all objects at which a ball of the sample is a cluster of them."""
         return kappa * self.n / self.objects.size - self.sample.own
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the tree."""
+        return self.tree is not None and self.tree.interrupted
 
     @property
     def is_one(self) -> bool:

@@ -71,9 +71,9 @@ class Monitor:
         """Whether it is time to check again."""
         return time.perf_counter() - self._looked >= CHUNK_SECONDS
 
-    def hurry(self) -> None:
-        """The user wants to see what there is: no time is left for anything that can be left out."""
-        self.deadline = self.began
+    def hurry(self, seconds: float = 0.0) -> None:
+        """The user wants to see what there is: no more time than this is left for what can be left out."""
+        self.deadline = time.perf_counter() + seconds
 
     def out_of_time(self) -> bool:
         """Whether the budget of time is used up."""

@@ -1,0 +1,294 @@
+"""From a similarity to its clusters: the way that suits it, and what comes back.
+
+Points have a tree of modes (:mod:`dominantsets.clusters.scales`), networks a ladder of shifts
+(:mod:`dominantsets.clusters.graph_tree`); where the user names a shift, and for what has neither, clusters
+are peeled off one after another at one shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.clusters.graph_tree import graph_groups, graph_partition
+from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
+from dominantsets.clusters.multistart import MultiStart, Pass
+from dominantsets.clusters.peeling import Peeling, renumbered
+from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
+from dominantsets.clusters.shift import Resolution, choose_shift
+from dominantsets.clusters.table import Selection, of_groups, of_scales, of_shift
+from dominantsets.labels.mixture import label_by_clouds
+from dominantsets.labels.partition import Partition, label_by_fit
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions
+from dominantsets.solvers.result import HALTS, End
+
+SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
+
+Keep = Callable[[Similarity, str, dict[str, Any], list[str]], Checkpoint | None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, see :class:`DominantSets`.
+
+    Attributes
+    ----------
+    n_clusters, shift, min_cluster_size, noise, n_starts, n_jobs
+        As the estimator has them.
+    options : SolverOptions
+        The solver's.
+    multistart : dict
+        Parameters of multi-start.
+    keep : callable
+        Makes the checkpoint for a similarity, an algorithm, what else the run depends on, and which of the
+        estimator's parameters; None for none.
+    say : callable
+        Told about each cluster: its number and itself.
+    """
+
+    n_clusters: int | None
+    shift: float | str
+    options: SolverOptions
+    min_cluster_size: int = 1
+    noise: float | str | None = "auto"
+    n_starts: int = 1
+    n_jobs: int | None = None
+    multistart: dict[str, Any] = field(default_factory=dict)
+    keep: Keep = lambda *_: None
+    say: Callable[[int, DominantSet], None] = lambda *_: None
+
+
+@dataclass(eq=False)
+class Found:
+    """Clusters, before anybody else has a label.
+
+    Attributes
+    ----------
+    clusters : list of DominantSet
+        The dominant sets.
+    cores : ndarray of int
+        Their labels, -1 outside them.
+    selection : Selection
+        How they were chosen.
+    options : SolverOptions
+        The solver's options, with the algorithm that "auto" meant.
+    end : End or None
+        Why there are no more.
+    n_passes : int
+        Passes of multi-start; else as many as clusters.
+    partition : callable
+        Gives all objects their labels.
+    """
+
+    clusters: list[DominantSet]
+    cores: Ints
+    selection: Selection
+    options: SolverOptions
+    end: End | None
+    n_passes: int
+    partition: Callable[[], Partition]
+
+
+def find(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """Find the clusters of a similarity.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Of any kind.
+    request : Request
+        What is asked for.
+    random_state : RandomState
+        For row sums that are estimated, and for multi-start.
+    monitor : Monitor
+        Knows the time limit, Ctrl-C and the callback.
+
+    Returns
+    -------
+    Found
+        The clusters; after Ctrl-C or at the time limit, those that were found until then.
+    """
+    if request.shift == "auto" and request.options.starts_anywhere:
+        if similarity.is_geometric:
+            return _each_at_its_scale(similarity, request, random_state, monitor)
+        if similarity.is_network:
+            return _of_network(similarity, request, monitor)
+    return _at_one_shift(similarity, request, random_state, monitor)
+
+
+def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
+    """The groups of a graph, each at its own shift."""
+    try:
+        groups, end = graph_groups(similarity, request.n_clusters, monitor), End.N_CLUSTERS
+    except KeyboardInterrupt:
+        groups, end = [], End.INTERRUPTED
+    groups = [group for group in groups if len(group.core) >= request.min_cluster_size]
+    clusters = [group.core for group in groups]
+    cores = np.full(similarity.n, -1, dtype=np.int64)
+    for k in range(len(clusters) - 1, -1, -1):  # of overlapping ones, the most certain
+        cores[clusters[k].members] = k
+
+    def partition() -> Partition:
+        if isinstance(request.noise, float):
+            return label_by_fit(similarity, clusters, cores, request.noise, monitor)
+        return graph_partition(similarity, groups)
+
+    return Found(
+        clusters,
+        cores,
+        of_groups(groups),
+        request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0),
+        End.TIME_LIMIT if monitor.out_of_time() else end,
+        len(groups),
+        partition,
+    )
+
+
+def _each_at_its_scale(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """Clusters that each have their own scale."""
+    degrees = similarity.degrees(random_state)
+    scales = Scales(similarity, degrees, request.n_clusters, request.min_cluster_size, monitor)
+    run = OwnScales(similarity, scales, request.options, monitor, request.min_cluster_size)
+    keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
+    clusters = _collected(run, request, random_state, keep)
+    end = End.INTERRUPTED if scales.interrupted else run.end
+    if end in HALTS.values():
+        monitor.hurry()
+
+    def partition() -> Partition:
+        why = scales.hidden(len(run.balls)) if request.noise == "auto" else ""
+        starts = starts_of(scales, run.balls)
+        dimension = 1.0 if scales.tree is None else scales.tree.dimension
+        return _by_clouds(
+            similarity, scales.objects, scales.sample, starts, dimension, request.noise, monitor, why
+        )
+
+    return Found(
+        clusters,
+        run.labels,
+        of_scales(scales, run.balls, clusters, request.n_clusters),
+        request.options.chosen_for(similarity, scales.shift(scales.balls[0].kappa), 0),
+        end,
+        len(clusters),
+        partition,
+    )
+
+
+def _by_clouds(
+    similarity: Similarity,
+    objects: Ints,
+    sample: Coordinates,
+    starts: list[Any],
+    dimension: float,
+    noise: float | str | None,
+    monitor: Monitor,
+    hidden: str = "",
+) -> Partition:
+    """Labels by clouds; ``hidden`` says why nobody can be noise."""
+    nobody = noise == "cores" or bool(hidden)
+    rule = label_by_clouds(similarity, objects, sample, starts, dimension, None if nobody else noise, monitor)
+    sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
+    return Partition(*rule.of(similarity), rule, sentence)
+
+
+def _at_one_shift(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """Clusters that share one shift, peeled off one after another or in passes."""
+    degrees = similarity.degrees(random_state)
+    resolution = _resolution(similarity, degrees, request, monitor)
+    shift, many = resolution.shift, request.n_starts > 1
+    options = request.options.chosen_for(similarity, shift, 0 if many else request.options.start)
+    common: dict[str, Any] = {
+        "shift": shift,
+        "options": options,
+        "min_cluster_size": request.min_cluster_size,
+        "monitor": monitor,
+        "degrees": degrees,
+    }
+    run: Peeling | MultiStart
+    if many:
+        common |= request.multistart
+        common |= {"n_starts": request.n_starts, "n_jobs": request.n_jobs, "random_state": random_state}
+        run = MultiStart(similarity, request.n_clusters, **common)
+    else:
+        run = Peeling(similarity, request.n_clusters, **common)
+    keep = None
+    if resolution.halt is not None:
+        run.end = resolution.halt
+    else:
+        names = ["n_clusters", "n_starts", *(["random_state"] if many else [])]
+        keep = request.keep(similarity, options.algorithm, {"shift": shift}, names)
+    found = _collected(run, request, random_state, keep)
+    if run.end in HALTS.values():
+        monitor.hurry()  # one round of refinement, so that Ctrl-C is answered at once
+    kept = list(range(len(found)))
+    if request.n_clusters is None:  # those that stand alone; the others are left out
+        kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
+    clusters, cores = [found[k] for k in kept], renumbered(run.labels, kept, len(found))
+
+    def partition() -> Partition:
+        if not similarity.is_geometric:
+            return label_by_fit(similarity, clusters, cores, request.noise, monitor)
+        few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
+        objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
+        sample = similarity.coordinates(objects)
+        starts = starts_from(sample, objects, clusters)
+        return _by_clouds(similarity, objects, sample, starts, np.inf, request.noise, monitor)
+
+    n_passes = run.n_passes if isinstance(run, MultiStart) else len(found)
+    return Found(clusters, cores, of_shift(resolution, clusters), options, run.end, n_passes, partition)
+
+
+def _resolution(similarity: Similarity, degrees: Floats, request: Request, monitor: Monitor) -> Resolution:
+    """The shift: given, chosen, or such that no cluster is small."""
+    size, cutoff = request.min_cluster_size, request.options.cutoff
+    if request.shift == "guaranteed":
+        shift = guaranteed_shift(similarity, size)
+        return Resolution(shift, f"no cluster can have fewer than {size} members.")
+    if request.shift == "sufficient":
+        shift = sufficient_shift(
+            similarity, size, request.n_clusters, degrees=degrees, monitor=monitor, cutoff=cutoff
+        )
+        return Resolution(shift, f"found by search: no cluster has fewer than {size} members.")
+    if not isinstance(request.shift, str):
+        return Resolution(float(request.shift), "given.")
+    return choose_shift(similarity, degrees, request.n_clusters, monitor=monitor)
+
+
+def _collected(
+    run: Any, request: Request, random_state: np.random.RandomState, keep: Checkpoint | None
+) -> list[DominantSet]:
+    """What a run finds, kept after each cluster where that is asked for."""
+    clusters: list[DominantSet] = []
+    before = keep.load() if keep is not None else None
+    if before is not None:
+        clusters += before.clusters
+        run.restore(clusters)
+        run.end = End(before.end) if before.end is not None else None
+        if isinstance(run, MultiStart):
+            run.n_passes = before.n_passes
+            if before.random_state is not None:
+                random_state.set_state(before.random_state)
+    try:
+        for found in run:
+            for cluster in found.clusters if isinstance(found, Pass) else [found]:
+                clusters.append(cluster)
+                request.say(len(clusters), cluster)
+            if keep is not None and run.end not in HALTS.values():  # a halted cluster is not whole
+                passes = run.n_passes if isinstance(run, MultiStart) else len(clusters)
+                keep.save(clusters, passes, random_state, run.end.value if run.end else None)
+    except KeyboardInterrupt:  # outside a solve, which returns on its own
+        run.end = End.INTERRUPTED
+    return clusters
