@@ -13,7 +13,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
-from dominantsets.labels.mixture import Labelling, Start, Verdict, _Clouds, fit_clouds, gain_of_two
+from dominantsets.labels.clouds import Clouds, Start, fit_clouds, gain_of_two
+from dominantsets.labels.mixture import Labelling, Verdict
 from dominantsets.rows.base import Cores
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
@@ -34,7 +35,7 @@ def test_the_density_of_a_cloud_is_that_of_normal_coordinates(d, variance, seed)
     """By scipy's normal distribution, and squared distances by chi-squared with their volume element."""
     rng = np.random.default_rng(seed)
     X, centres = rng.normal(size=(20, d)), rng.normal(size=(3, d))
-    clouds = _Clouds(centres, np.array([variance, 1.0, 2.0]), np.full(3, 1 / 3), float(d))
+    clouds = Clouds(centres, np.array([variance, 1.0, 2.0]), np.full(3, 1 / 3), float(d))
     t = clouds.squares(points(X))
     np.testing.assert_allclose(t, np.square(X[:, None] - centres).sum(axis=2), atol=1e-9)
     logs = clouds.logs(t)

@@ -22,6 +22,7 @@ from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
 from dominantsets.clusters.table import Selection, of_groups, of_scales, of_shift
+from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
 from dominantsets.labels.partition import Partition, label_by_fit
 from dominantsets.similarity import Similarity
@@ -168,10 +169,10 @@ def _each_at_its_scale(
 
     def partition() -> Partition:
         why = scales.hidden(len(run.balls)) if request.noise == "auto" else ""
-        starts = starts_of(scales, run.balls)
+        starts, alone = starts_of(scales, run.balls), starts_of(scales, scales.alone)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
         return _by_clouds(
-            similarity, scales.objects, scales.sample, starts, dimension, request.noise, monitor, why
+            similarity, scales.objects, scales.sample, starts, dimension, request.noise, monitor, why, alone
         )
 
     return Found(
@@ -189,15 +190,17 @@ def _by_clouds(
     similarity: Similarity,
     objects: Ints,
     sample: Coordinates,
-    starts: list[Any],
+    starts: list[Start],
     dimension: float,
     noise: float | str | None,
     monitor: Monitor,
     hidden: str = "",
+    alone: list[Start] | None = None,
 ) -> Partition:
     """Labels by clouds; ``hidden`` says why nobody can be noise."""
     nobody = noise == "cores" or bool(hidden)
-    rule = label_by_clouds(similarity, objects, sample, starts, dimension, None if nobody else noise, monitor)
+    noise = None if nobody else noise
+    rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor, alone)
     sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
     return Partition(*rule.of(similarity), rule, sentence)
 

@@ -210,6 +210,12 @@ class ModeTree:
         ends = self.levels[[node.first, min(node.last, self.levels.size - 1)]] * self._unit**2
         return float(ends[0]), float(ends[1])
 
+    def place(self, node: Node) -> tuple[Floats, float]:
+        """Centre and squared radius of a node's ball, as the tree has it."""
+        chains, centres = self._places[node.level]
+        centre = centres[int(np.searchsorted(chains, node.chain))] * self._unit
+        return centre, float(self._state.radii[node.chain, node.level]) * self._unit**2
+
     def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
         """Centre of a node's ball, the weights of all objects in it, and its kappa."""
         level = node.level if level is None else level

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.filling import Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
-from dominantsets.labels.mixture import Start
+from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
@@ -77,7 +78,7 @@ class Scales:
         self.tree: ModeTree | None = None
         self.balls: list[Ball] = []
         self.roots: list[Node] = []
-        self.n_groups = 0  # that stand alone, where a number was asked for
+        self.alone: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
         while True:
             self._look(degrees, size, monitor)
@@ -113,18 +114,53 @@ class Scales:
                 break
             twins = more
         if wanted is not None:
-            self._instead(tree, wanted)
+            self.alone = _distinct([Ball(*tree.ball(node), node) for node in by_evidence(tree)[0]])
+            if len(self.alone) > wanted:
+                self._instead(wanted)
+            elif self.alone and len(self.alone) < wanted:
+                self._fill_up(wanted)
+                self._filled(tree, wanted)
         if not self.balls:
             self._one()
         if wanted is not None:
             self._fill_up(wanted)
 
-    def _instead(self, tree: ModeTree, wanted: int) -> None:
+    def _filled(self, tree: ModeTree, wanted: int) -> None:
+        """Where fewer groups stand alone than are wanted: those and others, if that explains more."""
+        found = {(ball.node.chain, ball.node.level) for ball in self.alone if ball.node is not None}
+        doubtful = [node for node in groups(tree.nodes(np.inf)) if (node.chain, node.level) not in found]
+        more = fillers(self._explained(self.alone), tree, doubtful, wanted - len(self.alone))
+        balls = self.alone + [
+            Ball(*tree.ball(part), part) if isinstance(part, Node) else self._about(part) for part in more
+        ]
+        if len(balls) < wanted or len(self.balls) < wanted:
+            self.balls = max(balls, self.balls, key=len)
+        elif self._explained(balls).settle() > self._explained(self.balls).settle():
+            self.balls = balls
+
+    def _explained(self, balls: list[Ball]) -> Explained:
+        rows, extra = self.sample.rows, self.sample.extra
+        centres = np.array([ball.centre for ball in balls])
+        squares, shares = np.empty(len(balls)), np.empty(len(balls))
+        for k, ball in enumerate(balls):
+            inside = ball.weights > 0.0
+            shares[k] = max(1.0, float(inside.sum())) / inside.size
+            squares[k] = float((np.square(rows[inside] - centres[k]).sum(axis=1) + extra[inside]).mean())
+        assert self.tree is not None
+        return Explained(self.sample, self.tree.dimension, centres, squares, shares)
+
+    def _about(self, some: Ints) -> Ball:
+        """A ball of a few objects."""
+        rows, extra = self.sample.rows, self.sample.extra
+        centre = rows[some].mean(axis=0)
+        t = np.square(rows - centre).sum(axis=1) + extra
+        kappa = max(float((2.0 * t[some].max() - t[some]).sum()), 1e-300)
+        r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
+        return Ball(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
+
+    def _instead(self, wanted: int) -> None:
         """Where more groups stand alone than are wanted: the choice with objects nearest to a centre."""
-        found = _distinct([Ball(*tree.ball(node), node) for node in by_evidence(tree)[0]])
-        self.n_groups = len(found)
-        if len(found) <= wanted:
-            return
+        found = self.alone
         choices = [self.balls, sorted(found, key=lambda ball: -np.count_nonzero(ball.weights))[:wanted]]
         choices.append(_spread(choices[1][0], found, wanted))
         if wanted * len(found) * self.objects.size < GREEDY:
@@ -250,11 +286,10 @@ class Scales:
             return "no group stands out for anybody to be outside of"
         if self._wanted is None:
             return ""
-        if self.n_groups > found:
-            return f"{self.n_groups} groups stand alone, more than were asked for"
+        n_groups = len(self.alone)
         # in few dimensions clusters under noise are often short of evidence, and are clusters all the same
-        if found - self.n_groups > FILLERS * found and self.sample.rows.shape[1] > FEW_DIMENSIONS:
-            return f"{found - self.n_groups} of {found} clusters only fill up the number that was asked for"
+        if found - n_groups > FILLERS * found and self.sample.rows.shape[1] > FEW_DIMENSIONS:
+            return f"{found - n_groups} of {found} clusters only fill up the number that was asked for"
         return ""
 
     def groups(self) -> list[Node]:

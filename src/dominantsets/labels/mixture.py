@@ -1,22 +1,15 @@
 r"""Labels of objects that are points: clusters as clouds about their centres, with or without a background.
 
-In feature space cluster k is a cloud about :math:`c_k` whose squared distances :math:`t` have the density of
-D normal coordinates of variance :math:`\sigma_k^2`:
+Clouds (:mod:`dominantsets.labels.clouds`) are fitted to a sample, from where the dominant sets stand, and an
+object belongs to the cloud that most likely made it.
 
-.. math:: \log p_k(t) = -\tfrac D2 \log(2 \pi \sigma_k^2) - t / (2 \sigma_k^2).
+Widths of their own suit clusters that are apart, or in few dimensions. In many dimensions, where
+clusters touch and are no clouds (documents, images), a wide one would swallow the others. So they are
+believed only where they change few labels or there are at most four dimensions, and where the dominant sets
+keep their objects; else all clusters have one width, and objects belong to the nearest centre.
 
-D, the same for all clusters, is what their squared distances say: :math:`2 / \mathrm{cv}^2`, with cv their
-relative spread. Between clusters the densities alone decide, not how large a cluster is. Centres and
-variances are found by expectation and maximisation on a sample, from where the dominant sets stand.
-
-Widths of their own suit clusters that are apart, or in few dimensions. In many dimensions, where clusters
-touch and are no clouds (documents, images), a wide one would swallow the others. So they are believed only
-where they change few labels or there are at most four dimensions, and where the dominant sets keep their
-objects; else all clusters have one width, and objects belong to the nearest centre.
-
-The background is one more cloud, which may lie anywhere and be as wide as it likes, and has a share of the
-objects; in up to four dimensions also a constant density over the convex hull of the objects, whichever
-explains more. It is believed where
+The background is one more cloud; in up to four dimensions also a constant density over the convex hull of the
+objects, whichever explains more. It is believed where
 
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
   asks of its parameters, and by 0.25 nats for each of its objects,
@@ -28,6 +21,10 @@ explains more. It is believed where
 
 Where one of these fails nobody is called noise (but for what lies farther out than one object in 10¹² of its
 cluster would), and the table says which.
+
+All of this is judged on the groups that stand alone, whatever number of clusters was asked for: where fewer
+are wanted the others are clusters all the same, not noise. Where some only fill up the number, it is enough
+that a background is believed beside all clusters.
 """
 
 from __future__ import annotations
@@ -36,211 +33,29 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 from scipy.special import gammaincc
 
-from dominantsets._typing import Flags, Floats, Ints
+from dominantsets._typing import Floats, Ints
+from dominantsets.labels.clouds import (
+    FLAT,
+    Fit,
+    Start,
+    constant_density,
+    fit_clouds,
+    gain_of_two,
+    limit,
+)
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
-ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
-HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
 GAIN = 0.25  # nats for each object of the background
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
-GOLDEN = 0.6180339887498949
-MANY = 1e4  # no more dimensions than that
-FLAT = 4  # dimensions up to which the volume of the convex hull is found
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
-
-
-def _logsumexp(logs: Floats) -> Floats:
-    top = logs.max(axis=1)
-    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
-
-
-class Start(NamedTuple):
-    """Where a cluster begins: its centre, its mean squared distance, and its objects of the sample."""
-
-    centre: Floats
-    square: float
-    members: Flags
-
-
-@dataclass
-class _Clouds:
-    """Clusters, and perhaps a background, as clouds; each fit changes a copy of its own."""
-
-    centres: Floats
-    variances: Floats
-    shares: Floats
-    dimension: float
-    noise: float = 0.0
-    middle: Floats | None = None
-    width: float = np.inf
-    flat: float | None = None  # the logarithm of a constant density
-
-    def squares(self, sample: Coordinates) -> Floats:
-        """Squared distances of all objects from all centres."""
-        rows = sample.rows
-        t = (np.square(rows).sum(axis=1) + sample.extra)[:, None] - 2.0 * rows @ self.centres.T
-        return np.asarray(np.maximum(t + np.square(self.centres).sum(axis=1), 0.0))
-
-    def logs(self, t: Floats) -> Floats:
-        """The densities of all clusters, as logarithms."""
-        return -0.5 * self.dimension * np.log(2.0 * np.pi * self.variances) - t / (2.0 * self.variances)
-
-    def background(self, sample: Coordinates) -> tuple[Floats, Floats]:
-        """Squared distances from the middle of the background, and its density with its share."""
-        assert self.middle is not None
-        t = np.square(sample.rows - self.middle).sum(axis=1) + sample.extra
-        if self.flat is not None:
-            return t, np.full(len(t), np.log(self.noise) + self.flat)
-        level = np.log(self.noise) - 0.5 * self.dimension * np.log(2.0 * np.pi * self.width)
-        return t, level - t / (2.0 * self.width)
-
-
-class Fit(NamedTuple):
-    """Clouds that were fitted: what each object has of every cluster and of the background."""
-
-    clouds: _Clouds
-    parts: Floats
-    outside: Floats
-    likelihood: float
-
-
-def fit_clouds(
-    sample: Coordinates,
-    starts: list[Start],
-    *,
-    noise: bool,
-    dimension: float,
-    free: bool,
-    monitor: Monitor,
-    flat: float | None = None,
-    common: bool = False,
-) -> Fit:
-    """Fit clouds to a sample.
-
-    ``free``: whether the dimension may change; ``flat``: a constant background; ``common``: one width for all
-    clusters, and every object with the nearest centre.
-    """
-    n, rows = len(sample.rows), sample.rows
-    sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
-    clouds = _Clouds(
-        np.array([start.centre for start in starts]),
-        np.array([max(start.square, 1e-300) for start in starts]) / dimension,
-        sizes / sizes.sum(),
-        dimension,
-        flat=flat,
-    )
-    spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
-    floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
-    clouds.variances = np.maximum(clouds.variances, floor)
-    if noise:
-        covered = np.any([start.members for start in starts], axis=0).mean()
-        clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
-        clouds.width = max(spread / dimension, floor)
-    last, calm = -np.inf, 0
-    for round_ in range(ROUNDS):
-        t = clouds.squares(sample)
-        logs = clouds.logs(t)
-        mixed = _logsumexp(logs + np.log(clouds.shares)) + np.log1p(-clouds.noise)
-        outside, total = np.zeros(n), mixed
-        if noise:
-            away, behind = clouds.background(sample)
-            total = np.logaddexp(mixed, behind)
-            outside = np.exp(behind - total)
-        if common:
-            parts = (t.argmin(axis=1)[:, None] == np.arange(len(starts))).astype(np.float64)
-        else:
-            parts = np.exp(logs - logs.max(axis=1)[:, None])
-        parts *= ((1.0 - outside) / parts.sum(axis=1))[:, None]
-        likelihood = float(total.sum())
-        calm = calm + 1 if abs(likelihood - last) < STEADY * n else 0
-        if calm > free or monitor.out_of_time():
-            break
-        last = likelihood
-        weights = parts.sum(axis=0) + 1e-9
-        means = np.maximum((parts * t).sum(axis=0) / weights, floor)
-        if free and (round_ >= HELD or calm):
-            relative = float((parts * np.square(t / means - 1.0)).sum() / weights.sum())
-            clouds.dimension = float(np.clip(2.0 / max(relative, 1e-12), 1.0, min(MANY, _limit(sample))))
-        full = weights > 0.5  # a cluster without objects stays where it is
-        clouds.centres = np.where(full[:, None], parts.T @ rows / weights[:, None], clouds.centres)
-        clouds.variances = np.maximum(means / clouds.dimension, floor)
-        if common:
-            clouds.variances[:] = float(clouds.variances @ weights) / float(weights.sum())
-        clouds.shares = np.maximum(weights, 0.5) / np.maximum(weights, 0.5).sum()
-        if noise:
-            behind_all = float(outside.sum())
-            clouds.noise = float(np.clip(behind_all / n, 1e-6, 1.0 - 1e-6))
-            if behind_all > 1.0:
-                clouds.middle = outside @ rows / behind_all
-                clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
-    return Fit(clouds, parts, outside, likelihood)
-
-
-def _limit(sample: Coordinates) -> float:
-    """A cloud has no more dimensions than the points; where axes are left out, nobody knows how many."""
-    return np.inf if sample.extra.any() else float(max(1, sample.rows.shape[1]))
-
-
-def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
-    """By how many nats for each object two clouds explain them better than one, less what a long one gives.
-
-    A long cloud is covered better by two round ones. So the same is done with objects whose places along the
-    longest axis are spread evenly: what these gain is not evidence for two.
-    """
-    count = int(objects.sum())
-    if count < 10:
-        return 0.0
-    rows, extra = sample.rows[objects], sample.extra[objects]
-    rows = rows - rows.mean(axis=0)
-    axis = rows[int((np.square(rows).sum(axis=1)).argmax())].copy()
-    for _ in range(20):
-        axis = rows.T @ (rows @ axis)
-        axis /= max(float(np.linalg.norm(axis)), 1e-300)
-    along = rows @ axis
-    # evenly, and without regard to anything else: multiples of the golden ratio, by distance from the axis
-    rank = np.argsort(
-        np.argsort(np.square(rows).sum(axis=1) - np.square(along), kind="stable"), kind="stable"
-    )
-    even = np.sqrt(12.0 * np.square(along).mean()) * (np.mod(rank * GOLDEN, 1.0) - 0.5)
-    flat = rows + np.multiply.outer(even - along, axis)
-    return _gain(rows, extra, along > 0.0, dimension) - _gain(flat, extra, even > 0.0, dimension)
-
-
-def _gain(rows: Floats, extra: Floats, left: Flags, dimension: float) -> float:
-    """By how many nats for each object two clouds, begun on two sides, explain rows better than one does."""
-    if not 0 < left.sum() < left.size:
-        return 0.0
-    here = Coordinates(rows, extra, 0.0)
-    lengths = np.square(rows).sum(axis=1) + extra
-    one = max(float(lengths.mean()) / dimension, 1e-300)
-    single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
-    clouds = _Clouds(
-        np.array([rows[side].mean(axis=0) for side in (left, ~left)]),
-        np.full(2, one),
-        np.full(2, 0.5),
-        dimension,
-    )
-    double = -np.inf
-    for _ in range(15):
-        t = clouds.squares(here)
-        logs = clouds.logs(t) + np.log(clouds.shares)
-        total = _logsumexp(logs)
-        double = float(total.mean())
-        parts = np.exp(logs - total[:, None])
-        weights = parts.sum(axis=0) + 1e-9
-        clouds.centres = parts.T @ rows / weights[:, None]
-        clouds.variances = np.maximum((parts * t).sum(axis=0) / weights / dimension, 1e-9 * one)
-        clouds.shares = weights / weights.sum()
-    return double - single
 
 
 def kept(starts: list[Start], labels: Ints) -> float:
@@ -312,22 +127,6 @@ def _widths(sample: Coordinates, starts: list[Start], own: Fit, same: Fit) -> Fi
     return own if are_clouds(sample, own, same) and mine >= theirs - SLACK else same
 
 
-def _constant_density(sample: Coordinates) -> float | None:
-    """The logarithm of the density of one object in the convex hull; None where that is not known."""
-    rows = sample.rows
-    n, d = rows.shape
-    if d > FLAT or n <= d + 1 or sample.extra.any():
-        return None
-    unit = float(np.abs(rows).max(initial=0.0))
-    if unit <= 0.0:
-        return None
-    try:
-        volume = float(np.ptp(rows / unit)) if d == 1 else ConvexHull(rows / unit).volume
-    except QhullError:  # the points lie in a plane
-        return None
-    return -float(np.log(volume) + d * np.log(unit))
-
-
 @dataclass(frozen=True, eq=False)
 class Labelling:
     """The rule that gives labels: clouds about mixtures of objects, and the verdict on noise.
@@ -338,10 +137,12 @@ class Labelling:
         The clusters: the score of an object is the logarithm of its density.
     dimension : float
         That of the clouds.
-    levels : ndarray
-        What is added to a score before it is compared with the background: the cluster's share.
+    rest : ndarray
+        What is added to a score before it is compared with the background.
     background : Cores or None
         The background, where there is one.
+    judges : Cores or None
+        The clusters that the background is compared with, where these are not those that give labels.
     least : float
         Probabilities below which an object is noise.
     verdict : Verdict
@@ -350,13 +151,16 @@ class Labelling:
 
     cores: Cores
     dimension: float
-    levels: Floats
+    rest: Floats
     background: Cores | None
+    judges: Cores | None
     least: float
     verdict: Verdict
 
-    def labels(self, best: Ints, score: Floats, behind: Floats | None) -> tuple[Ints, Floats]:
-        """Labels and probabilities, from the best clusters, their scores, and those of the background.
+    def labels(
+        self, best: Ints, score: Floats, behind: Floats | None, before: Floats | None
+    ) -> tuple[Ints, Floats]:
+        """Labels and probabilities, from the best clusters, their scores, and those of background and judges.
 
         The probability is the share of the cluster that lies farther out.
         """
@@ -365,14 +169,15 @@ class Labelling:
         probabilities = np.asarray(gammaincc(0.5 * self.dimension, np.maximum(t, 0.0) / (2.0 * variances)))
         noise = probabilities < self.least
         if behind is not None:
-            noise |= behind > score + self.levels[best]
+            noise |= behind > (score + self.rest[best] if before is None else before)
         return np.where(noise, -1, best), np.where(noise, 0.0, probabilities)
 
     def of(self, similarity: Similarity) -> tuple[Ints, Floats]:
         """Labels and probabilities of all objects: a pass, and one for the background."""
         best, score = similarity.nearest(self.cores)
         behind = None if self.background is None else similarity.nearest(self.background)[1]
-        return self.labels(best, score, behind)
+        before = None if self.judges is None else similarity.nearest(self.judges)[1]
+        return self.labels(best, score, behind, before)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
@@ -380,7 +185,8 @@ class Labelling:
         best = scores.argmax(axis=1)
         score = scores[np.arange(len(best)), best]
         behind = None if self.background is None else _scores(similarity, new, self.background)[:, 0]
-        return self.labels(best, score, behind)[0]
+        before = None if self.judges is None else _scores(similarity, new, self.judges).max(axis=1)
+        return self.labels(best, score, behind, before)[0]
 
 
 def _scores(similarity: Similarity, new: Any, cores: Cores) -> Floats:
@@ -399,6 +205,7 @@ def label_by_clouds(
     dimension: float,
     noise: str | float | None,
     monitor: Monitor,
+    alone: list[Start] | None = None,
 ) -> Labelling:
     """Fit clusters to a sample, and decide on noise.
 
@@ -418,6 +225,8 @@ def label_by_clouds(
         Noise by evidence, none, or the share of the objects that the user expects.
     monitor : Monitor
         Its time limit ends the fits early.
+    alone : list of Start, optional
+        The groups that stand alone, on which widths and noise are judged; without them, all clusters.
 
     Returns
     -------
@@ -426,57 +235,92 @@ def label_by_clouds(
     """
     if not np.isfinite(dimension):
         dimension = float(max(1, sample.rows.shape[1]))
-    dimension = min(max(dimension, 1.0), _limit(sample))
-    same = fit_clouds(
-        sample, starts, noise=False, dimension=dimension, free=True, monitor=monitor, common=True
-    )
-    common: dict[str, Any] = {"monitor": monitor}
-    if noise == "auto":
-        with_it = fit_clouds(sample, starts, noise=True, dimension=dimension, free=True, **common)
-        fit, verdict = _decided(sample, starts, with_it, same, monitor)
-        flat = _constant_density(sample)
-        if flat is not None:
-            common |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
-            other = fit_clouds(sample, starts, noise=True, **common)
-            other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
-            if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
-                fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
-    else:
-        own = fit_clouds(sample, starts, noise=False, dimension=dimension, free=True, **common)
-        fit = _widths(sample, starts, own, same)
-        verdict = Verdict(False, 0.0, "nobody is called noise, as asked.")
-    clouds = fit.clouds
-    cores = _cores(similarity, objects, sample, fit.parts, clouds.variances, clouds.squares(sample), clouds)
-    background = None
-    if verdict.noisy:
-        away, _ = clouds.background(sample)
-        background = _cores(
-            similarity, objects, sample, fit.outside[:, None], np.array([clouds.width]), away[:, None], clouds
-        )
-        constants = background.constants if clouds.flat is None else np.array([clouds.flat])
-        rates = background.rates if clouds.flat is None else np.zeros(1)
-        background = background._replace(constants=constants + np.log(clouds.noise), rates=rates)
-    levels = np.log(clouds.shares) + np.log1p(-clouds.noise)
+    dimension = min(max(dimension, 1.0), limit(sample))
+    judged = _judged(sample, alone or starts, dimension, noise == "auto", monitor)
+    fit, verdict, judges = judged.fit, judged.verdict, None
+    noisy, background = verdict.noisy, None
+    if noisy:
+        background = _background(similarity, objects, sample, fit)
+    if alone and len(alone) < len(starts):  # the others fill up: what is believed of those holds for all
+        again = None if noisy else _judged(sample, starts, dimension, noise == "auto", monitor)
+        if again is not None and again.verdict.noisy:
+            fit, verdict = again.fit, again.verdict
+        else:
+            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "free": False, "counted": True}
+            some |= {"common": judged.common, "flat": fit.clouds.flat, "monitor": monitor}
+            fit = fit_clouds(sample, starts, noise=noisy, **some)
+        if verdict.noisy:
+            background = _background(similarity, objects, sample, fit)
+    elif alone and len(alone) > len(starts):
+        if noisy:
+            judges = _cores(similarity, objects, sample, fit)
+            judges = judges._replace(constants=judges.constants + fit.clouds.rest())
+        fit = _judged(sample, starts, dimension, False, monitor).fit
+    cores = _cores(similarity, objects, sample, fit)
     farthest = FARTHEST if noise == "auto" else 0.0
-    rule = Labelling(cores, clouds.dimension, levels, background, farthest, verdict)
+    rest = fit.clouds.rest()
+    rule = Labelling(cores, fit.clouds.dimension, rest, background, judges, farthest, verdict)
     if isinstance(noise, str) or noise is None:
         return rule
     _, probabilities = rule.of(similarity)
     least = float(np.quantile(probabilities, noise)) if noise > 0.0 else 0.0
     sentence = f"{noise:.0%} are called noise, as asked: those farthest out in their clusters."
-    return Labelling(cores, clouds.dimension, levels, None, least, Verdict(noise > 0.0, 0.0, sentence))
+    return Labelling(
+        cores, fit.clouds.dimension, rest, None, None, least, Verdict(noise > 0.0, 0.0, sentence)
+    )
 
 
-def _cores(
-    similarity: Similarity,
-    objects: Ints,
-    sample: Coordinates,
-    parts: Floats,
-    variances: Floats,
-    squares: Floats,
-    clouds: _Clouds,
-) -> Cores:
-    """Clouds as mixtures of objects, with their densities as scores."""
+class _Judged(NamedTuple):
+    """What is believed of some clusters: the fit, whether all have one width, and the verdict on noise."""
+
+    fit: Fit
+    common: bool
+    verdict: Verdict
+
+
+def _judged(
+    sample: Coordinates, starts: list[Start], dimension: float, auto: bool, monitor: Monitor
+) -> _Judged:
+    """Fit clouds, with a background where that is to be judged, and see what is to be believed."""
+    some: dict[str, Any] = {"dimension": dimension, "free": True, "monitor": monitor}
+    same = fit_clouds(sample, starts, noise=False, common=True, **some)
+    if not auto:
+        own = fit_clouds(sample, starts, noise=False, **some)
+        fit = _widths(sample, starts, own, same)
+        return _Judged(fit, fit is same, Verdict(False, 0.0, "nobody is called noise, as asked."))
+    with_it = fit_clouds(sample, starts, noise=True, **some)
+    fit, verdict = _decided(sample, starts, with_it, same, monitor)
+    flat = constant_density(sample)
+    if flat is not None:
+        some |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
+        other = fit_clouds(sample, starts, noise=True, **some)
+        other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
+        if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
+            fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
+    return _Judged(fit, fit is same, verdict)
+
+
+def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
+    """The background of a fit, as a mixture of objects with its density as score."""
+    clouds = fit.clouds
+    away = clouds.away(sample)
+    width, level = np.array([clouds.width]), float(clouds.behind(np.zeros(1))[0])
+    mixtures, inside = _mixtures(similarity, objects, fit.outside[:, None], away[:, None])
+    rates = 0.5 / width if clouds.flat is None else np.zeros(1)
+    return Cores(mixtures, inside, rates, np.array([level]))
+
+
+def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
+    """The clusters of a fit, as mixtures of objects with their densities and shares as scores."""
+    clouds = fit.clouds
+    mixtures, inside = _mixtures(similarity, objects, fit.parts, clouds.squares(sample))
+    return Cores(mixtures, inside, 0.5 / clouds.variances, clouds.levels())
+
+
+def _mixtures(
+    similarity: Similarity, objects: Ints, parts: Floats, squares: Floats
+) -> tuple[list[Any], Floats]:
+    """Centres of clouds as mixtures of objects, and their similarities to themselves."""
     mixtures, inside = [], np.empty(parts.shape[1])
     own = similarity.self_similarities(objects)
     for k in range(parts.shape[1]):
@@ -489,5 +333,4 @@ def _cores(
         mixtures.append(similarity.centre(objects[some], w))
         # the mean squared distance from the centre is half the mean of own lengths less the centre's
         inside[k] = float(w @ own[some]) - 2.0 * float(w @ squares[some, k])
-    constants = -0.5 * clouds.dimension * np.log(2.0 * np.pi * variances)
-    return Cores(mixtures, inside, 0.5 / variances, constants)
+    return mixtures, inside

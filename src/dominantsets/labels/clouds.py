@@ -1,0 +1,270 @@
+r"""Clouds: clusters of points as normal clouds, and perhaps a background, fitted to a sample.
+
+Cluster k is a cloud about :math:`c_k` whose squared distances :math:`t` have the density of D normal
+coordinates of variance :math:`\sigma_k^2`:
+
+.. math:: \log p_k(t) = -\tfrac D2 \log(2 \pi \sigma_k^2) - t / (2 \sigma_k^2).
+
+D, the same for all clusters, is what their squared distances say: :math:`2 / \mathrm{cv}^2`, with cv their
+relative spread. Between clusters the densities alone decide, not how large a cluster is, unless some of them
+only fill up a number: a part of a large one must not halve it. Centres, variances and shares are found by
+expectation and maximisation, from where the dominant sets stand. The background is one more cloud, which may
+lie anywhere and be as wide as it likes, or a constant density.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+from scipy.special import logsumexp
+
+from dominantsets._typing import Flags, Floats
+from dominantsets.compiled.clouds import expect
+from dominantsets.compiled.threads import parallel_map
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import Monitor
+
+ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
+HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
+GOLDEN = 0.6180339887498949
+MANY = 1e4  # no more dimensions than that
+BLOCK = 2048  # objects that a thread takes at a time
+FLAT = 4  # dimensions up to which the volume of the convex hull is found
+
+
+class Start(NamedTuple):
+    """Where a cluster begins: its centre, its mean squared distance, and its objects of the sample."""
+
+    centre: Floats
+    square: float
+    members: Flags
+
+
+@dataclass
+class Clouds:
+    """Clusters, and perhaps a background, as clouds; each fit changes a copy of its own."""
+
+    centres: Floats
+    variances: Floats
+    shares: Floats
+    dimension: float
+    noise: float = 0.0
+    middle: Floats | None = None
+    width: float = np.inf
+    flat: float | None = None  # the logarithm of a constant density
+    counted: bool = False  # whether shares decide between clusters, too
+
+    def squares(self, sample: Coordinates) -> Floats:
+        """Squared distances of all objects from all centres."""
+        rows = sample.rows
+        t = (np.square(rows).sum(axis=1) + sample.extra)[:, None] - 2.0 * rows @ self.centres.T
+        return np.asarray(np.maximum(t + np.square(self.centres).sum(axis=1), 0.0))
+
+    def levels(self) -> Floats:
+        """The logarithms of the clusters' densities at their centres, with their shares where these count."""
+        levels = -0.5 * self.dimension * np.log(2.0 * np.pi * self.variances)
+        return np.asarray(levels + np.log(self.shares) if self.counted else levels)
+
+    def rest(self) -> Floats:
+        """What is added to these for the likelihood, and before they are compared with the background."""
+        rest = np.full(len(self.shares), np.log1p(-self.noise))
+        return np.asarray(rest if self.counted else rest + np.log(self.shares))
+
+    def away(self, sample: Coordinates) -> Floats:
+        """Squared distances from the middle of the background; nothing where there is none."""
+        if self.middle is None:
+            return np.zeros(len(sample.rows))
+        return np.asarray(np.square(sample.rows - self.middle).sum(axis=1) + sample.extra)
+
+    def behind(self, away: Floats) -> Floats:
+        """The background's density with its share, as a logarithm, at some squared distances."""
+        if self.middle is None:
+            return np.full(away.size, -np.inf)
+        if self.flat is not None:
+            return np.full(away.size, np.log(self.noise) + self.flat)
+        level = np.log(self.noise) - 0.5 * self.dimension * np.log(2.0 * np.pi * self.width)
+        return np.asarray(level - away / (2.0 * self.width))
+
+
+class Fit(NamedTuple):
+    """Clouds that were fitted: what each object has of every cluster and of the background."""
+
+    clouds: Clouds
+    parts: Floats
+    outside: Floats
+    likelihood: float
+
+
+def fit_clouds(
+    sample: Coordinates,
+    starts: list[Start],
+    *,
+    noise: bool,
+    dimension: float,
+    free: bool,
+    monitor: Monitor,
+    flat: float | None = None,
+    common: bool = False,
+    counted: bool = False,
+) -> Fit:
+    """Fit clouds to a sample.
+
+    ``free``: whether the dimension may change; ``flat``: a constant background; ``common``: one width for all
+    clusters, and every object with the nearest centre; ``counted``: shares decide between clusters, too.
+    """
+    n, rows = len(sample.rows), sample.rows
+    sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
+    clouds = Clouds(
+        np.array([start.centre for start in starts]),
+        np.array([max(start.square, 1e-300) for start in starts]) / dimension,
+        sizes / sizes.sum(),
+        dimension,
+        flat=flat,
+        counted=counted,
+    )
+    spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
+    floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
+    clouds.variances = np.maximum(clouds.variances, floor)
+    if noise:
+        covered = np.any([start.members for start in starts], axis=0).mean()
+        clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
+        clouds.width = max(spread / dimension, floor)
+    last, calm = -np.inf, 0
+    for round_ in range(ROUNDS):
+        away = clouds.away(sample)
+        sums, outside, likelihood = _expected(sample, clouds, away, common)
+        calm = calm + 1 if abs(likelihood - last) < STEADY * n else 0
+        if calm > free or monitor.out_of_time():
+            break
+        last = likelihood
+        weights = sums[:, 0] + 1e-9
+        means = np.maximum(sums[:, 1] / weights, floor)
+        if free and (round_ >= HELD or calm):
+            relative = float((sums[:, 2] / means**2 - 2.0 * sums[:, 1] / means + sums[:, 0]).sum())
+            relative = max(relative / float(weights.sum()), 1e-12)
+            clouds.dimension = float(np.clip(2.0 / relative, 1.0, min(MANY, limit(sample))))
+        full = weights > 0.5  # a cluster without objects stays where it is
+        clouds.centres = np.where(full[:, None], sums[:, 3:] / weights[:, None], clouds.centres)
+        clouds.variances = np.maximum(means / clouds.dimension, floor)
+        if common:
+            clouds.variances[:] = float(clouds.variances @ weights) / float(weights.sum())
+        clouds.shares = np.maximum(weights, 0.5) / np.maximum(weights, 0.5).sum()
+        if noise:
+            behind_all = float(outside.sum())
+            clouds.noise = float(np.clip(behind_all / n, 1e-6, 1.0 - 1e-6))
+            if behind_all > 1.0:
+                clouds.middle = outside @ rows / behind_all
+                clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
+    return Fit(clouds, _parts(sample, clouds, outside, common), outside, likelihood)
+
+
+def _expected(
+    sample: Coordinates, clouds: Clouds, away: Floats, common: bool
+) -> tuple[Floats, Floats, float]:
+    """Sums over all objects, see :func:`dominantsets.compiled.clouds.expect`; the background's parts."""
+    rows, (count, d) = sample.rows, clouds.centres.shape
+    lengths = np.square(rows).sum(axis=1) + sample.extra
+    squares, rates = np.square(clouds.centres).sum(axis=1), 0.5 / clouds.variances
+    levels, rest = clouds.levels(), clouds.rest()
+    behind, outside = clouds.behind(away), np.empty(len(rows))
+
+    def work(part: slice) -> tuple[Floats, float]:
+        sums = np.zeros((count, 3 + d))
+        here = rows[part]
+        products = np.ascontiguousarray(here @ clouds.centres.T)
+        mine = (lengths[part], here, squares, rates, levels, rest, behind[part])
+        return sums, expect(products, *mine, common, sums, outside[part])
+
+    # blocks of one size, so that sums do not depend on the number of threads
+    blocks = [slice(i, min(i + BLOCK, len(rows))) for i in range(0, len(rows), BLOCK)]
+    found = parallel_map(work, blocks)
+    return sum((f[0] for f in found[1:]), found[0][0]), outside, sum(f[1] for f in found)
+
+
+def _parts(sample: Coordinates, clouds: Clouds, outside: Floats, common: bool) -> Floats:
+    """What every object has of every cluster."""
+    t = clouds.squares(sample)
+    if common:
+        parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
+    else:
+        logs = clouds.levels() - t / (2.0 * clouds.variances)
+        parts = np.exp(logs - logs.max(axis=1)[:, None])
+    return np.asarray(parts * ((1.0 - outside) / parts.sum(axis=1))[:, None])
+
+
+def limit(sample: Coordinates) -> float:
+    """A cloud has no more dimensions than the points; where axes are left out, nobody knows how many."""
+    return np.inf if sample.extra.any() else float(max(1, sample.rows.shape[1]))
+
+
+def gain_of_two(sample: Coordinates, objects: Flags, dimension: float) -> float:
+    """By how many nats for each object two clouds explain them better than one, less what a long one gives.
+
+    A long cloud is covered better by two round ones. So the same is done with objects whose places along the
+    longest axis are spread evenly: what these gain is not evidence for two.
+    """
+    count = int(objects.sum())
+    if count < 10:
+        return 0.0
+    rows, extra = sample.rows[objects], sample.extra[objects]
+    rows = rows - rows.mean(axis=0)
+    axis = rows[int((np.square(rows).sum(axis=1)).argmax())].copy()
+    for _ in range(20):
+        axis = rows.T @ (rows @ axis)
+        axis /= max(float(np.linalg.norm(axis)), 1e-300)
+    along = rows @ axis
+    # evenly, and without regard to anything else: multiples of the golden ratio, by distance from the axis
+    rank = np.argsort(
+        np.argsort(np.square(rows).sum(axis=1) - np.square(along), kind="stable"), kind="stable"
+    )
+    even = np.sqrt(12.0 * np.square(along).mean()) * (np.mod(rank * GOLDEN, 1.0) - 0.5)
+    flat = rows + np.multiply.outer(even - along, axis)
+    return _gain(rows, extra, along > 0.0, dimension) - _gain(flat, extra, even > 0.0, dimension)
+
+
+def _gain(rows: Floats, extra: Floats, left: Flags, dimension: float) -> float:
+    """By how many nats for each object two clouds, begun on two sides, explain rows better than one does."""
+    if not 0 < left.sum() < left.size:
+        return 0.0
+    here = Coordinates(rows, extra, 0.0)
+    lengths = np.square(rows).sum(axis=1) + extra
+    one = max(float(lengths.mean()) / dimension, 1e-300)
+    single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
+    clouds = Clouds(
+        np.array([rows[side].mean(axis=0) for side in (left, ~left)]),
+        np.full(2, one),
+        np.full(2, 0.5),
+        dimension,
+        counted=True,
+    )
+    double = -np.inf
+    for _ in range(15):
+        t = clouds.squares(here)
+        logs = clouds.levels() - t / (2.0 * clouds.variances)
+        total = logsumexp(logs, axis=1)
+        double = float(total.mean())
+        parts = np.exp(logs - total[:, None])
+        weights = parts.sum(axis=0) + 1e-9
+        clouds.centres = parts.T @ rows / weights[:, None]
+        clouds.variances = np.maximum((parts * t).sum(axis=0) / weights / dimension, 1e-9 * one)
+        clouds.shares = weights / weights.sum()
+    return double - single
+
+
+def constant_density(sample: Coordinates) -> float | None:
+    """The logarithm of the density of one object in the convex hull; None where that is not known."""
+    rows = sample.rows
+    n, d = rows.shape
+    if d > FLAT or n <= d + 1 or sample.extra.any():
+        return None
+    unit = float(np.abs(rows).max(initial=0.0))
+    if unit <= 0.0:
+        return None
+    try:
+        volume = float(np.ptp(rows / unit)) if d == 1 else ConvexHull(rows / unit).volume
+    except QhullError:  # the points lie in a plane
+        return None
+    return -float(np.log(volume) + d * np.log(unit))
