@@ -38,7 +38,7 @@ def test_the_density_of_a_cloud_is_that_of_normal_coordinates(d, variance, seed)
     clouds = Clouds(centres, np.array([variance, 1.0, 2.0]), np.full(3, 1 / 3), float(d))
     t = clouds.squares(points(X))
     np.testing.assert_allclose(t, np.square(X[:, None] - centres).sum(axis=2), atol=1e-9)
-    logs = clouds.logs(t)
+    logs = clouds.levels() - t / (2.0 * clouds.variances)
     for k, v in enumerate(clouds.variances):
         expected = multivariate_normal(centres[k], v * np.eye(d)).logpdf(X)
         np.testing.assert_allclose(logs[:, k], expected, rtol=1e-9, atol=1e-9)
@@ -53,16 +53,16 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
     t = np.array(squares)
     constant = -0.5 * dimension * np.log(2.0 * np.pi * variance)
     cores = Cores([None], np.zeros(1), np.array([0.5 / variance]), np.array([constant]))
-    rule = Labelling(cores, dimension, np.zeros(1), None, 1e-12, Verdict(False, 0.0, ""))
+    rule = Labelling(cores, dimension, np.zeros(1), None, None, 1e-12, Verdict(False, 0.0, ""))
     score = constant - 0.5 * t / variance
-    labels, probabilities = rule.labels(np.zeros(t.size, dtype=np.int64), score, None)
+    labels, probabilities = rule.labels(np.zeros(t.size, dtype=np.int64), score, None, None)
     expected = gamma.sf(t, 0.5 * dimension, scale=2.0 * variance)
     far = expected < 1e-12
     np.testing.assert_array_equal(labels, np.where(far, -1, 0))
     np.testing.assert_allclose(probabilities, np.where(far, 0.0, expected), rtol=1e-6, atol=1e-12)
     # a background that is denser takes an object away
     level = float(np.median(score))
-    behind, none = rule.labels(np.zeros(t.size, dtype=np.int64), score, np.full(t.size, level))
+    behind, none = rule.labels(np.zeros(t.size, dtype=np.int64), score, np.full(t.size, level), None)
     np.testing.assert_array_equal(behind < 0, (score < level) | far)
     assert (none[behind < 0] == 0.0).all()
 

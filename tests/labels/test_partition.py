@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, End, as_similarity, estimator, peel
+from dominantsets import DominantSets, End, as_similarity, peel
+from dominantsets.clusters import find
 from dominantsets.labels.partition import _noise, label_by_fit
 from dominantsets.solvers import Monitor
 from support import CORNERS, vector
@@ -87,7 +88,7 @@ def test_ctrl_c_during_the_labelling_keeps_the_cores(affinity, name, monkeypatch
         raise KeyboardInterrupt
 
     X, _ = make_blobs(200, centers=CORNERS, random_state=0)
-    monkeypatch.setattr(estimator, name, interrupted)
+    monkeypatch.setattr(find, name, interrupted)
     with pytest.warns(UserWarning, match="interrupted"):
         model = DominantSets(4, affinity=affinity).fit(X)
     np.testing.assert_array_equal(model.labels_, model.core_labels_)

@@ -31,6 +31,7 @@ FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
 FEW_DIMENSIONS = 4
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
+NEARLY = 0.9  # of the groups that stand alone, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
 SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
 
@@ -200,7 +201,7 @@ class Scales:
     def _one(self) -> None:
         """All objects as one group: the largest ball of the tree, or equal weights where there is none."""
         rows, m = self.sample.rows, self.objects.size
-        if self.tree is not None:
+        if self.roots and self.tree is not None:
             root = max(self.roots, key=lambda node: node.size)
             if root.level >= 0:
                 self.balls = [Ball(*self.tree.ball(root), root)]
@@ -287,6 +288,8 @@ class Scales:
         if self._wanted is None:
             return ""
         n_groups = len(self.alone)
+        if n_groups * NEARLY > found:
+            return f"{n_groups} groups stand alone, more than were asked for"
         # in few dimensions clusters under noise are often short of evidence, and are clusters all the same
         if found - n_groups > FILLERS * found and self.sample.rows.shape[1] > FEW_DIMENSIONS:
             return f"{found - n_groups} of {found} clusters only fill up the number that was asked for"

@@ -268,3 +268,13 @@ def constant_density(sample: Coordinates) -> float | None:
     except QhullError:  # the points lie in a plane
         return None
     return -float(np.log(volume) + d * np.log(unit))
+
+
+def within_hull(rows: Floats, places: Floats) -> Floats:
+    """The places, given from 0 to 1 along each axis of the rows' box, that lie in their convex hull."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    points = low + (high - low) * places
+    if rows.shape[1] == 1:
+        return np.asarray(points)
+    planes = ConvexHull((rows - low) / (high - low)).equations
+    return np.asarray(points[(places @ planes[:, :-1].T + planes[:, -1] <= 1e-9).all(axis=1)])

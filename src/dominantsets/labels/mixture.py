@@ -16,6 +16,8 @@ objects, whichever explains more. It is believed where
 - the dominant sets keep their objects, most of them,
 - it is broader than every cluster,
 - widths of their own are believed (see above),
+- it knows nothing of the clusters: its objects lie no nearer to them, and no farther from them, than as many
+  drawn from its own distribution (the flanks of clusters that are no clouds, and rings about them, do),
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
   documents that no group stands for, is not noise.)
 
@@ -34,16 +36,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaincc
+from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.clouds import (
     FLAT,
+    Clouds,
     Fit,
     Start,
     constant_density,
     fit_clouds,
     gain_of_two,
     limit,
+    within_hull,
 )
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
@@ -55,6 +60,8 @@ KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
+KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
+DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -100,6 +107,10 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
         return no("the clusters touch, and are no clouds with a background around them")
     if clouds.width <= float(clouds.variances.max()):
         return no("what lies outside the clusters is no broader than the widest of them")
+    near, error = _nearness(sample, with_it)
+    if abs(near - 0.5) > KNOWS + 2.0 * error:
+        where = "keeps to the clusters" if near > 0.5 else "keeps away from the clusters"
+        return no(f"what lies outside the clusters ({share:.0%}) {where}, so that it may be parts of groups")
     two = gain_of_two(sample, with_it.outside > 0.5, clouds.dimension)
     if two > ONE_CLOUD:
         return no(
@@ -109,6 +120,41 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     return Verdict(
         True, gain, f"{share:.0%} are background: it explains the data better by {gain:.2f} nats an object."
     )
+
+
+def _nearness(sample: Coordinates, fit: Fit) -> tuple[float, float]:
+    """How often an object of the background lies nearer to a cluster than one drawn from its distribution.
+
+    1/2 where the background knows nothing of the clusters; and the standard error.
+    """
+    clouds, rows = fit.clouds, sample.rows
+    behind = np.flatnonzero(fit.outside > 0.5)
+    some = behind[:: max(1, behind.size // DRAWN)]
+    random = np.random.RandomState(0)
+    if clouds.flat is None:  # sums of objects with normal weights are normal, with the objects' covariance
+        middle = rows[some].mean(axis=0)
+        drawn = middle + random.normal(size=(DRAWN, some.size)) @ (rows[some] - middle) / np.sqrt(some.size)
+    else:
+        drawn = within_hull(rows, random.uniform(size=(2 * DRAWN, rows.shape[1])))
+    extra = np.full(len(drawn), float(sample.extra[some].mean()))
+    mine, theirs = (
+        _away_from_clusters(clouds, Coordinates(points, left, sample.own))
+        for points, left in ((rows[some], sample.extra[some]), (drawn, extra))
+    )
+    m, count = mine.size, theirs.size
+    if min(m, count) < FEW_DRAWN:
+        return 0.5, np.inf
+    ranks = rankdata(np.concatenate([mine, theirs]))
+    farther = (float(ranks[:m].sum()) - 0.5 * m * (m + 1)) / (m * count)
+    return 1.0 - farther, float(np.sqrt((m + count + 1) / (12.0 * m * count)))
+
+
+def _away_from_clusters(clouds: Clouds, points: Coordinates) -> Floats:
+    """Squared distances from the nearest cluster, in its variances, of points that are background."""
+    t = clouds.squares(points)
+    scores = (clouds.levels() + clouds.rest() - t / (2.0 * clouds.variances)).max(axis=1)
+    behind = clouds.behind(clouds.away(points)) > scores
+    return np.asarray((t / clouds.variances).min(axis=1)[behind])
 
 
 def _decided(
@@ -246,9 +292,10 @@ def label_by_clouds(
         if again is not None and again.verdict.noisy:
             fit, verdict = again.fit, again.verdict
         else:
-            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "free": False, "counted": True}
-            some |= {"common": judged.common, "flat": fit.clouds.flat, "monitor": monitor}
-            fit = fit_clouds(sample, starts, noise=noisy, **some)
+            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "free": False, "monitor": monitor}
+            some |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
+            # a few that fill up must not halve a large cluster; many are all there is to know of the data
+            fit = fit_clouds(sample, starts, counted=2 * len(alone) > len(starts), **some)
         if verdict.noisy:
             background = _background(similarity, objects, sample, fit)
     elif alone and len(alone) > len(starts):
