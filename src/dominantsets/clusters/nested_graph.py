@@ -39,7 +39,8 @@ def nested_graph(similarity: Graph, min_cluster_size: int, monitor: Monitor) -> 
     Nested
         The hierarchy. Nodes without an edge to any group are in none.
     """
-    groups = [g for g in graph_groups(similarity, None, monitor) if len(g.core) >= min_cluster_size]
+    found = graph_groups(similarity, None, monitor) if similarity.matrix.data.any() else []
+    groups = [group for group in found if len(group.core) >= min_cluster_size]
     halt = End.TIME_LIMIT if monitor.out_of_time() else None
     if not groups:
         out = alone(similarity.n, None)

@@ -173,8 +173,9 @@ def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], 
         names = given[links.leaves(node)]
         group.setdefault(leaf, int(np.bincount(names[names >= 0], minlength=len(main)).argmax()))
     home = _homes(tree, count, best)
-    mine = np.array([group[leaf] for leaf in home.tolist()]) == given
-    home = np.where(given < 0, -1, np.where(mine, home, np.array(main)[given]))
+    around = np.array([group[leaf] for leaf in home.tolist()])
+    given = np.where(given < 0, around, given)  # another component, or no time to look at all objects
+    home = np.where(around == given, home, np.array(main)[given])
     places = {leaf: Place(float(tree.begins[node]), node) for leaf, node in first.items()}
     certain = {main[0]: None} | {
         leaf: tree.core(node, cluster.shift) for leaf, (node, cluster) in zip(main, stand, strict=False)

@@ -60,7 +60,11 @@ def nested_points(
     """
     scales = Scales(similarity, degrees, None, min_cluster_size, monitor)
     run = OwnScales(similarity, scales, options, monitor, min_cluster_size)
-    clusters = list(run)
+    clusters = list[DominantSet]()
+    try:
+        clusters.extend(run)
+    except KeyboardInterrupt:  # outside a solve, which returns on its own
+        run.end = End.INTERRUPTED
     if run.end in HALTS.values():
         monitor.hurry()
     tree = scales.tree
@@ -120,11 +124,18 @@ def _grown(
         if chain < 0 or monitor.out_of_time():
             return None
         node = tree.life(chain, int(group.birth), int(group.death)) if group.children else early[chain]
-        if node.level < 0:
+        if node.level >= 0:
+            ball = Ball(*tree.ball(node))
+        elif group is out.root:  # of all objects there is a set at the top, whatever it stood on before
+            m = scales.objects.size
+            ball = Ball(scales.sample.rows.mean(axis=0), np.full(m, 1.0 / m), tree.kappa(int(top)))
+        else:
             return None
-        ball = Ball(*tree.ball(node))
-        found = solved(similarity, scales, ball, scales.shift(ball.kappa), options, monitor)
-        out.halt = HALTS.get(found.status)
+        try:
+            found = solved(similarity, scales, ball, scales.shift(ball.kappa), options, monitor)
+            out.halt = HALTS.get(found.status)
+        except KeyboardInterrupt:
+            out.halt = End.INTERRUPTED
         if out.halt is not None:  # half a set is none, and no others are looked for
             monitor.hurry()
         return found if out.halt is None else None
