@@ -16,8 +16,10 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
+import dominantsets.clusters.nested_graph as networks
 import dominantsets.clusters.nested_points as points
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, path_spectrum, solve
+from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.plotting import HierarchyDisplay
 from support import assert_certified, cliques, in_row_blocks, minimax, random_similarity
@@ -205,6 +207,26 @@ def test_a_network_has_the_groups_of_dominant_sets_and_merges_those_with_edges()
     assert tree.cut(1)[80] == -1  # the node without an edge is in no group
 
 
+def test_a_group_of_a_network_merges_first_with_the_one_it_lies_in(monkeypatch):
+    """Six nodes within fifteen, and ten others; a group of two nodes is left out."""
+    A = np.zeros((25, 25))
+    A[:15, :15], A[:6, :6], A[15:, 15:] = 0.5, 1.0, 0.8
+    A[14, 15] = A[15, 14] = 0.1
+    np.fill_diagonal(A, 0.0)
+    S = as_similarity(sp.csr_array(A))
+    inner, outer, other = (solve(S, shift=shift, start=i) for shift, i in ((0.0, 0), (4.0, 0), (0.0, 20)))
+    pair = solve(as_similarity(sp.csr_array(A[:2, :2])))
+    assert [len(core) for core in (inner, outer, other, pair)] == [6, 15, 10, 2]
+    groups = [GraphGroup(pair, 0.1, 1.0, -9.0, True), GraphGroup(inner, 0.1, 2.0, -8.0, True, parent=3)]
+    groups += [GraphGroup(other, 0.1, 6.0, -7.0, True), GraphGroup(outer, 3.0, 6.0, -6.0, True)]
+    monkeypatch.setattr(networks, "graph_groups", lambda *_: groups)
+    tree = DominantSetHierarchy(affinity="precomputed", min_cluster_size=3).fit(S)
+    assert same(tree.labels_, np.repeat([0, 1, 2], [6, 9, 10]))
+    assert same(tree.cut(2), np.repeat([0, 1], [15, 10]))
+    (both,) = (group for group in tree.groups(2) if group.children)
+    assert both.core is outer
+
+
 @pytest.mark.parametrize("d", [2, 6])
 def test_features_and_their_own_matrix_have_one_tree(d):
     X, _ = make_blobs(300, n_features=d, centers=6, random_state=d)
@@ -380,6 +402,11 @@ def test_trees_that_never_merge_do_at_the_top():
     tree = DominantSetHierarchy(2, affinity="path", affinity_params={"metric": "precomputed"}).fit(G)
     assert same(tree.labels_, at > 50.0)
     assert np.isfinite(tree.linkage_).all()
+    three = sp.csr_array(sp.block_diag([G, np.ones((3, 3)) - np.eye(3)]))  # too few objects for a group
+    tree = DominantSetHierarchy(2, affinity="path", affinity_params={"metric": "precomputed"}).fit(three)
+    assert same(tree.labels_[:60], at > 50.0)
+    assert (tree.labels_[60:] == -1).all()
+    assert is_valid_linkage(tree.linkage_)
 
 
 def test_where_nothing_stands_out_there_is_one_group_that_can_still_be_cut():

@@ -10,6 +10,8 @@ one first.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -40,7 +42,12 @@ def nested_graph(similarity: Graph, min_cluster_size: int, monitor: Monitor) -> 
         The hierarchy. Nodes without an edge to any group are in none.
     """
     found = graph_groups(similarity, None, monitor) if similarity.matrix.data.any() else []
-    groups = [group for group in found if len(group.core) >= min_cluster_size]
+    kept = [k for k, group in enumerate(found) if len(group.core) >= min_cluster_size]
+    # a parent is larger than what lies in it: where the one is kept, so is the other
+    groups = [
+        replace(found[k], parent=kept.index(found[k].parent)) if found[k].parent >= 0 else found[k]
+        for k in kept
+    ]
     halt = End.TIME_LIMIT if monitor.out_of_time() else None
     if not groups:
         out = alone(similarity.n, None)

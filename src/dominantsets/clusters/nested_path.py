@@ -162,7 +162,8 @@ def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], 
     doubts[main] = -np.inf
     best = _best(tree, doubts)
     root, splits = elders(doubts, _merges(tree), tree.top)
-    given = np.zeros(n, dtype=np.int64)
+    home = _homes(tree, count, best)
+    given = np.where(home >= 0, 0, -1)
     if stand:
         cores = np.full(n, -1, dtype=np.int64)
         for k, (_, cluster) in enumerate(stand):
@@ -172,8 +173,7 @@ def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], 
     for leaf, node in first.items():
         names = given[links.leaves(node)]
         group.setdefault(leaf, int(np.bincount(names[names >= 0], minlength=len(main)).argmax()))
-    home = _homes(tree, count, best)
-    around = np.array([group[leaf] for leaf in home.tolist()])
+    around = np.array([group.get(leaf, -1) for leaf in home.tolist()])
     given = np.where(given < 0, around, given)  # another component, or no time to look at all objects
     home = np.where(around == given, home, np.array(main)[given])
     places = {leaf: Place(float(tree.begins[node]), node) for leaf, node in first.items()}
@@ -188,11 +188,11 @@ def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], 
 
 def _firsts(tree: _Tree, stand: list[int]) -> tuple[dict[int, int], list[int]]:
     """The lowest nodes that are large enough or stand alone, by an object; and how many lie in each node."""
-    links, n = tree.links, tree.links.n
+    links, n, known = tree.links, tree.links.n, set(stand)
     first, count = dict[int, int](), [0] * links.size.size
     for k, sides in enumerate(zip(links.left.tolist(), links.right.tolist(), strict=True)):
         count[n + k] = count[sides[0]] + count[sides[1]]
-        if not count[n + k] and (links.size[n + k] >= LEAST or n + k in stand):
+        if not count[n + k] and (links.size[n + k] >= LEAST or n + k in known):
             first[int(tree.some(n + k))] = n + k
             count[n + k] = 1
     return first, count
@@ -221,20 +221,26 @@ def _best(tree: _Tree, doubts: Floats) -> list[int]:
 
 
 def _merges(tree: _Tree) -> Iterator[Merge]:
-    """All merges by rising height, the larger side first."""
+    """All merges by rising shift, the larger side first."""
     links = tree.links
     swap = links.size[links.left] < links.size[links.right]
     one, two = np.where(swap, links.right, links.left), np.where(swap, links.left, links.right)
-    nodes = np.arange(links.n, links.size.size)
-    for row in zip(tree.begins[nodes], tree.some(one), tree.some(two), nodes, strict=True):
+    order = np.argsort(tree.begins[links.n :], kind="stable")  # of one shift, the lower node first
+    for row in zip(
+        tree.begins[links.n :][order],
+        tree.some(one[order]),
+        tree.some(two[order]),
+        links.n + order,
+        strict=True,
+    ):
         yield Merge(float(row[0]), *map(int, row[1:]))
 
 
 def _homes(tree: _Tree, count: list[int], best: list[int]) -> Ints:
-    """The leaf of each object: the least doubtful of the lowest node around it that has any."""
+    """The leaf of each object: the least doubtful of the lowest node around it that has any; -1 for none."""
     links, home = tree.links, best.copy()
     for node in range(links.size.size - 1, -1, -1):
         above = int(links.parent[node])
-        if not count[node] and above >= 0:
-            home[node] = home[above]
+        if not count[node]:
+            home[node] = home[above] if above >= 0 else -1
     return np.array(home[: links.n])

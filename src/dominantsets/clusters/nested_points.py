@@ -65,80 +65,98 @@ def nested_points(
         clusters.extend(run)
     except KeyboardInterrupt:  # outside a solve, which returns on its own
         run.end = End.INTERRUPTED
-    if run.end in HALTS.values():
-        monitor.hurry()
+    sets = _Sets(similarity, scales, options, monitor)
+    sets.end(run.end if run.end in HALTS.values() else None)
     tree = scales.tree
     lives = [] if tree is None else tree.lives()
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
         out = alone(similarity.n, clusters[0] if clusters else None)
     else:
-        out = _grown(similarity, scales, tree, lives, run, clusters, options, monitor)
-    if out.halt is None and monitor.out_of_time():
-        out.halt = run.end if run.end in HALTS.values() else End.TIME_LIMIT
+        stand = [ball.node.chain for ball in run.balls if ball.node is not None]
+        if scales.is_one:  # the least doubtful ball stands for all of them
+            stand = [min(lives, key=lambda life: life.chance).chain]
+        groups = label_by_clouds(
+            similarity,
+            scales.objects,
+            scales.sample,
+            starts_of(scales, run.balls),
+            tree.dimension,
+            None,
+            monitor,
+        )
+        out = _grown(scales, tree, lives, dict(zip(stand, clusters, strict=True)), groups, sets)
+    out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
     return out
 
 
+class _Sets:
+    """The dominant sets of balls among all objects, until something ends the search."""
+
+    def __init__(
+        self, similarity: Similarity, scales: Scales, options: SolverOptions, monitor: Monitor
+    ) -> None:
+        self.similarity, self._scales = similarity, scales
+        self._options, self._monitor = options, monitor
+        self.halt: End | None = None
+
+    def end(self, halt: End | None) -> None:
+        """Look for no more, if there is a reason."""
+        if halt is not None:
+            self.halt = halt
+            self._monitor.hurry()
+
+    def of(self, ball: Ball) -> DominantSet | None:
+        """The set of a ball; None where the search has ended: half a set is none."""
+        if self._monitor.out_of_time():
+            return None
+        shift = self._scales.shift(ball.kappa)
+        try:
+            found = solved(self.similarity, self._scales, ball, shift, self._options, self._monitor)
+        except KeyboardInterrupt:  # outside a solve
+            self.end(End.INTERRUPTED)
+            return None
+        self.end(HALTS.get(found.status))
+        return found if self.halt is None else None
+
+
 def _grown(
-    similarity: Similarity,
     scales: Scales,
     tree: ModeTree,
     lives: list[Node],
-    run: OwnScales,
-    clusters: list[DominantSet],
-    options: SolverOptions,
-    monitor: Monitor,
+    stand: dict[int, DominantSet],
+    groups: Labelling,
+    sets: _Sets,
 ) -> Nested:
-    doubts = np.array([life.chance for life in lives])
-    main = [int(doubts.argmin())]
-    if not scales.is_one:
-        main = [ball.node.chain for ball in run.balls if ball.node is not None]
+    """The hierarchy with some balls, and the dominant sets of their groups, as those that stand alone."""
+    doubts, main, top = np.array([life.chance for life in lives]), list(stand), float(tree.levels.size)
     doubts[main] = -np.inf
-    top = float(tree.levels.size)
     merges = [Merge(level, into, chain, into) for chain, into, level in tree.absorptions()]
     root, splits = elders(doubts, merges, top)
     leaves = [root, *(split.leaf for split in splits)]
     early = _early(tree, lives, leaves, splits)
     balls = [Ball(*tree.ball(early[leaf])) for leaf in leaves]
-    groups = label_by_clouds(
-        similarity,
-        scales.objects,
-        scales.sample,
-        starts_of(scales, run.balls),
-        tree.dimension,
-        None,
-        monitor,
-    )
-    labels = groups.of(similarity)[0]
-    most = [int(np.bincount(labels[scales.objects], ball.weights, len(main)).argmax()) for ball in balls]
-    of_leaf = dict(zip(leaves, most, strict=True)) | {leaf: k for k, leaf in enumerate(main)}
-    splits = moved(splits, of_leaf, main)
-    where = np.array([of_leaf[leaf] for leaf in leaves])
-    table = np.array(leaves)[_nearest_within(np.array([ball.centre for ball in balls]), where, len(main))]
-    rule = ByCentre(groups, _by_centre(similarity, scales, balls), table)
-    home = table[labels, rule.nearest.of(similarity)[0]]
+    labels = groups.of(sets.similarity)[0]
+    sampled = labels[scales.objects]
+    most = [int(np.bincount(sampled, ball.weights, len(main)).argmax()) for ball in balls]
+    group = dict(zip(leaves, most, strict=True)) | {leaf: k for k, leaf in enumerate(main)}
+    splits = moved(splits, group, main)
+    table = np.array(leaves)[_nearest_within(balls, [group[leaf] for leaf in leaves], len(main))]
+    rule = ByCentre(groups, _by_centre(sets.similarity, scales, balls), table)
+    home = table[labels, rule.nearest.of(sets.similarity)[0]]
     places = {leaf: Place(float(lives[leaf].first), leaf) for leaf in leaves}
-    out = Nested(root, splits, places, dict(zip(main, clusters, strict=True)), home, top)
+    out = Nested(root, splits, places, stand, home, top)
     out.rule = rule
 
     def core(group: Group, chain: int) -> DominantSet | None:
-        if chain < 0 or monitor.out_of_time():
+        if not group.children:
+            return sets.of(Ball(*tree.ball(early[chain])))
+        node = tree.life(chain, int(group.birth), int(group.death)) if chain >= 0 else None
+        if node is not None and node.level >= 0:
+            return sets.of(Ball(*tree.ball(node)))
+        if group is not out.root:
             return None
-        node = tree.life(chain, int(group.birth), int(group.death)) if group.children else early[chain]
-        if node.level >= 0:
-            ball = Ball(*tree.ball(node))
-        elif group is out.root:  # of all objects there is a set at the top, whatever it stood on before
-            m = scales.objects.size
-            ball = Ball(scales.sample.rows.mean(axis=0), np.full(m, 1.0 / m), tree.kappa(int(top)))
-        else:
-            return None
-        try:
-            found = solved(similarity, scales, ball, scales.shift(ball.kappa), options, monitor)
-            out.halt = HALTS.get(found.status)
-        except KeyboardInterrupt:
-            out.halt = End.INTERRUPTED
-        if out.halt is not None:  # half a set is none, and no others are looked for
-            monitor.hurry()
-        return found if out.halt is None else None
+        m = scales.objects.size  # of all objects there is a set at the top
+        return sets.of(Ball(scales.sample.rows.mean(axis=0), np.full(m, 1.0 / m), tree.kappa(int(top))))
 
     out.settle(lambda level: scales.shift(tree.kappa(int(level))), core)
     return out
@@ -154,12 +172,13 @@ def _early(tree: ModeTree, lives: list[Node], leaves: list[int], splits: list[Sp
     return {node.chain: node if node.level >= 0 else lives[node.chain] for node in nodes}
 
 
-def _nearest_within(centres: Floats, group: Ints, n_groups: int) -> Ints:
+def _nearest_within(balls: list[Ball], group: list[int], n_groups: int) -> Ints:
     """For each group and each leaf, the place of that group's leaf with the nearest centre."""
+    centres = np.array([ball.centre for ball in balls])
     squares = np.square(centres).sum(axis=1)
     t = squares[:, None] + squares - 2.0 * centres @ centres.T
     np.fill_diagonal(t, -1.0)
-    return np.array([np.where(group == k, t, np.inf).argmin(axis=1) for k in range(n_groups)])
+    return np.array([np.where(np.array(group) == k, t, np.inf).argmin(axis=1) for k in range(n_groups)])
 
 
 def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Labelling:
