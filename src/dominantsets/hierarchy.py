@@ -44,7 +44,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_clusters : int, optional
         Where to cut the tree for ``labels_``. Without it, at the groups that stand alone: those that
-        ``DominantSets()`` finds on the same data.
+        ``DominantSets()`` finds on the same data. Objects that it leaves out as noise are in a group here.
     affinity : str, callable or Similarity, default="sqeuclidean"
         How similarity comes from X, see :class:`DominantSets`.
     affinity_params : dict, optional
