@@ -403,7 +403,7 @@ def tree(_: Any) -> Work:
     from dominantsets import DominantSetHierarchy
 
     X = classes(500, 5)
-    return lambda: mark(DominantSetHierarchy(3, n_levels=30).fit(X).labels_)
+    return lambda: mark(DominantSetHierarchy(3).fit(X).labels_)
 
 
 @case("import dominantsets")

@@ -20,11 +20,14 @@ PAGES = [
     "dominantsets.DominantSets.predict",
     "dominantsets.DominantSetHierarchy.fit",
     "dominantsets.DominantSetHierarchy.cut",
+    "dominantsets.DominantSetHierarchy.groups",
+    "dominantsets.DominantSetHierarchy.predict",
     "dominantsets.segmentation.segment",
     "dominantsets.theory.gap_bound",
     "dominantsets.theory.log_gap_bound",
     *(f"dominantsets.plotting.{name}" for name in DISPLAYS),
     "dominantsets.plotting.ClusterDisplay.from_estimator",
+    "dominantsets.plotting.HierarchyDisplay.from_estimator",
 ]
 # What a page must not lack: a summary, every parameter described, what is returned.
 CODES = {

@@ -222,6 +222,31 @@ def test_the_tree_of_a_few_groups():
 # ends -------------------------------------------------------------------------------------------------
 
 
+def test_a_ball_is_absorbed_once_by_one_that_lives_on():
+    X, _ = unequal()
+    S = as_similarity(X, "sqeuclidean")
+    tree = ModeTree(S.coordinates(np.arange(len(X))), 8, Monitor())
+    lives, gone = tree.lives(), dict[int, int]()
+    last = 0
+    for chain, into, level in tree.absorptions():
+        assert chain not in gone
+        assert into not in gone
+        assert lives[chain].first <= level == lives[chain].last
+        assert level >= last
+        gone[chain], last = into, level
+    (left,) = {life.chain for life in lives} - set(gone)
+    assert lives[left].last == tree.levels.size
+    assert len(gone) > 4
+    # kappa is that of the ball: the weights of the objects in it are (r2 - t) / kappa, and sum to 1
+    life = max(lives, key=lambda life: life.size)
+    centre, weights, kappa = tree.ball(life)
+    assert kappa == pytest.approx(tree.kappa(life.level))
+    assert weights.sum() == pytest.approx(1.0)
+    t = np.square(tree.sample.rows - centre).sum(axis=1)
+    inside = weights > 0
+    assert np.ptp((t + kappa * weights)[inside]) < 1e-6 * kappa
+
+
 def test_a_time_limit_inside_the_tree_gives_what_is_there():
     X, _ = unequal()
     with pytest.warns(UserWarning, match="ended early"):

@@ -205,10 +205,31 @@ class ModeTree:
         change = np.abs(np.log(mass[after] / mass[before]))
         return np.where(width > 0, change / np.maximum(width, 1e-300), 1.0)
 
+    def lives(self) -> list[Node]:
+        """Every ball over its whole life, whoever it absorbed."""
+        return [self.life(a) for a in range(int(self._state.counters[modes.CHAINS]))]
+
+    def life(self, chain: int, first: int | None = None, last: int | None = None) -> Node:
+        """A ball between two levels; where they are not given, from its beginning and to its end."""
+        born, died = int(self._state.born[chain]), int(self._state.died[chain])
+        node = Node(chain, born if first is None else first)
+        self._close(node, (died if died >= 0 else self.levels.size) if last is None else last)
+        return node
+
+    def absorptions(self) -> list[tuple[int, int, int]]:
+        """Which ball was absorbed, by which one, and at which level: in the order in which it happened."""
+        state = self._state
+        dead = np.flatnonzero(state.died >= 0)
+        dead = dead[np.argsort(state.sequence[dead])]
+        return list(zip(dead.tolist(), state.into[dead].tolist(), state.died[dead].tolist(), strict=True))
+
+    def kappa(self, level: int) -> float:
+        """The kappa of a level, of the last one at the most."""
+        return float(self.levels[min(level, self.levels.size - 1)]) * self._unit**2
+
     def span(self, node: Node) -> tuple[float, float]:
         """The values of kappa between which a node lives."""
-        ends = self.levels[[node.first, min(node.last, self.levels.size - 1)]] * self._unit**2
-        return float(ends[0]), float(ends[1])
+        return self.kappa(node.first), self.kappa(node.last)
 
     def place(self, node: Node) -> tuple[Floats, float]:
         """Centre and squared radius of a node's ball, as the tree has it."""

@@ -386,11 +386,7 @@ class OwnScales(Iterator[DominantSet]):
         """The dominant set at a shift, from where the sample has it."""
         self._monitor.n_clusters = len(self.balls)
         self._monitor.n_left = int(np.count_nonzero(self.labels < 0))
-        options = self._options.chosen_for(self._similarity, shift, 0)
-        problem = make_problem(self._similarity, shift)
-        some = np.flatnonzero(ball.weights)
-        weights = ball.weights[some] / ball.weights[some].sum()
-        return problem.solve_from(Point(self._scales.objects[some], weights), options, self._monitor)
+        return solved(self._similarity, self._scales, ball, shift, self._options, self._monitor)
 
     def _is_new(self, found: DominantSet) -> bool:
         """Whether a set is not one that was found before, come upon again."""
@@ -399,6 +395,18 @@ class OwnScales(Iterator[DominantSet]):
         other = int(taken.argmax())
         size = int(np.count_nonzero(self.labels == other))
         return int(taken[other]) <= SAME * max(len(found), size)
+
+
+def solved(
+    similarity: Similarity, scales: Scales, ball: Ball, shift: float, options: SolverOptions, monitor: Monitor
+) -> DominantSet:
+    """The dominant set of all objects at a shift, from where the sample has it."""
+    some = np.flatnonzero(ball.weights)
+    weights = ball.weights[some] / ball.weights[some].sum()
+    point = Point(scales.objects[some], weights)
+    return make_problem(similarity, shift).solve_from(
+        point, options.chosen_for(similarity, shift, 0), monitor
+    )
 
 
 def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:

@@ -107,15 +107,19 @@ class Path(Similarity):
         mass[support] = weights
         return _tree.multiply(self.n, self.top, tree.left, tree.right, tree.height, mass)
 
+    def nearest_object(self, new: Any) -> tuple[Floats, Ints]:
+        """The distance of new objects to the object nearest to them (inf where there is none), and which."""
+        if self._features is None:
+            return _nearest_of_distances(new)
+        if self._search is None:
+            self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
+        reach, nearest = self._search.kneighbors(np.asarray(new))
+        return reach[:, 0], nearest[:, 0]
+
     def cross(self, new: Any, cols: Ints) -> Floats:
         """Similarities of new objects, each through the object nearest to it; -inf where there is no way."""
         cols = np.asarray(cols)
-        if self._features is None:
-            reach, nearest = _nearest_of_distances(new)
-        else:
-            if self._search is None:
-                self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
-            reach, nearest = (part[:, 0] for part in self._search.kneighbors(np.asarray(new)))
+        reach, nearest = self.nearest_object(new)
         distances = self.top - self.block(nearest, cols)
         distances[np.equal.outer(nearest, cols)] = 0.0
         if self.components is not None:

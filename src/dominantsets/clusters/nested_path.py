@@ -1,0 +1,246 @@
+r"""The hierarchy of a path-based similarity: its single-linkage tree, with the shifts of its exact spectrum.
+
+Every node of single linkage with a higher parent is a dominant set for one interval of shifts, and a larger
+one takes over where the last of its two sides ends (docs/theory-path.md). So the tree is known exactly; which
+of its nodes stand alone is what ``DominantSets(affinity="path")`` says. Doubtful groups are those about the
+nodes in which a few objects are together first, and the less doubtful the longer they stay apart, as a ratio
+of :math:`\kappa`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.modes import LEAST
+from dominantsets.clusters.nested import Merge, Nested, Place, alone, elders, moved
+from dominantsets.clusters.peeling import Peeling
+from dominantsets.clusters.shift import choose_shift
+from dominantsets.labels.partition import label_by_fit
+from dominantsets.similarity import Path
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem, path_spectrum
+from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.problem import Outcome
+from dominantsets.solvers.result import HALTS, End
+
+TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
+LONGEST = 1e4  # above any logarithm of a ratio
+
+
+class ByNearest(NamedTuple):
+    """A new object is reached through the object nearest to it, and belongs where that one does."""
+
+    leaves: Ints
+
+    def of_new(self, similarity: Any, new: Any) -> Ints:
+        """The leaves of new objects; -1 where there is no way to any."""
+        reach, nearest = similarity.nearest_object(new)
+        return np.where(np.isfinite(reach), self.leaves[nearest], -1)
+
+
+def nested_path(
+    similarity: Path, degrees: Floats, min_cluster_size: int, options: SolverOptions, monitor: Monitor
+) -> Nested:
+    """The hierarchy of a path-based similarity.
+
+    Parameters
+    ----------
+    similarity : Path
+        The similarity.
+    degrees : ndarray
+        Its row sums.
+    min_cluster_size : int
+        Smaller sets are no groups that stand alone.
+    options : SolverOptions
+        Those of the dominant sets.
+    monitor : Monitor
+        Its time limit ends the choice of groups that stand alone; the tree is known anyhow.
+
+    Returns
+    -------
+    Nested
+        The hierarchy.
+    """
+    tree = _Tree(similarity, options)
+    found, halt = _standing(similarity, degrees, min_cluster_size, options, monitor)
+    stand = [(node, cluster) for cluster in found if (node := tree.node_of(cluster.members)) >= 0]
+    out = _grown(similarity, tree, stand, monitor)
+    out.halt = halt
+    return out
+
+
+def _standing(
+    similarity: Path, degrees: Floats, least: int, options: SolverOptions, monitor: Monitor
+) -> tuple[list[DominantSet], End | None]:
+    """The dominant sets that stand alone, as ``DominantSets()`` finds them."""
+    resolution = choose_shift(similarity, degrees, None, monitor=monitor)
+    if resolution.halt is not None:
+        return [], resolution.halt
+    run = Peeling(
+        similarity,
+        None,
+        shift=resolution.shift,
+        options=options.chosen_for(similarity, resolution.shift),
+        min_cluster_size=least,
+        monitor=monitor,
+        degrees=degrees,
+    )
+    found = list(run)
+    halt = run.end if run.end in HALTS.values() else None
+    return [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.alone], halt
+
+
+class _Tree:
+    """Single linkage, the shifts between which each node is a dominant set, and that set."""
+
+    def __init__(self, similarity: Path, options: SolverOptions) -> None:
+        self._similarity, self._options = similarity, options
+        self.links, spectrum = similarity.tree, path_spectrum(similarity)
+        self.begins, self.ends = np.full((2, self.links.size.size), np.nan)
+        self.begins[spectrum.nodes], self.ends[spectrum.nodes] = spectrum.shift_from, spectrum.shift_to
+        self.is_set = ~np.isnan(self.begins)
+        # a node as high as its parent is no set at any shift: its sides merge where the parent's do
+        for node in np.flatnonzero(~self.is_set)[::-1].tolist():
+            above = self.links.parent[node]
+            self.begins[node] = self.ends[node] = self.begins[above] if above >= 0 else 0.0
+
+        self.top = float(self.begins.max())  # where trees of a forest, which never merge, are put together
+
+    def some(self, nodes: Any) -> Ints:
+        """An object of each node."""
+        return np.asarray(self.links.order[self.links.start[nodes]])
+
+    def node_of(self, members: Ints) -> int:
+        """The node that has just these objects, or -1."""
+        links, node = self.links, int(members[0])
+        while links.size[node] < members.size and links.parent[node] >= 0:
+            node = int(links.parent[node])
+        return node if np.array_equal(links.leaves(node), members) else -1
+
+    def kappa(self, shift: Any) -> Any:
+        """The similarity of an object to its copy plus a shift."""
+        return shift + self._similarity.top
+
+    def longest(self, node: int, below: float) -> int:
+        """Of the nodes from this one up that begin below a shift, that which is a set for longest; or -1."""
+        best, most, first = -1, -np.inf, node
+        while node >= 0 and (node == first or self.begins[node] < below):
+            life = self.kappa(self.ends[node]) / max(self.kappa(self.begins[node]), TINY)
+            if self.is_set[node] and life > most:
+                best, most = node, life
+            node = int(self.links.parent[node])
+        return best
+
+    def core(self, node: int, shift: float | None = None) -> DominantSet | None:
+        """The dominant set of a node, at a shift or in the middle (of logarithms of kappa) of its own."""
+        if node < 0:
+            return None
+        if shift is None or not self.begins[node] < shift < self.ends[node]:
+            low, high = self.kappa(self.begins[node]), self.kappa(self.ends[node])
+            high = high if np.isfinite(high) else max(4.0 * low, self.kappa(0.0))
+            shift = float(np.sqrt(low * high) if low > 0.0 else 0.5 * high) - self.kappa(0.0)
+        problem, inside = make_problem(self._similarity, shift), make_problem(self._similarity, shift)
+        inside.remove(np.setdiff1d(np.arange(inside.n), self.links.leaves(node), assume_unique=True))
+        options = self._options.chosen_for(self._similarity, shift)
+        found = inside.solve(options, Monitor(), "vertex")
+        outcome = Outcome(Point(found.members, found.weights), 1, found.status, strict=found.strict)
+        return certify(problem, outcome, options)
+
+
+def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], monitor: Monitor) -> Nested:
+    """The hierarchy with the groups of some nodes and their dominant sets as those that stand alone."""
+    links, n = tree.links, similarity.n
+    first, count = _firsts(tree, [node for node, _ in stand])
+    if not first:
+        return alone(n, tree.core(tree.longest(int(links.size.argmax()), np.inf)))
+    doubts = _doubts(tree, first)
+    best = _best(tree, doubts)
+    main = [best[node] for node, _ in stand] or [int(doubts.argmin())]
+    doubts[main] = -np.inf
+    best = _best(tree, doubts)
+    root, splits = elders(doubts, _merges(tree), tree.top)
+    home = _homes(tree, count, best)
+    given = np.where(home >= 0, 0, -1)
+    if stand:
+        cores = np.full(n, -1, dtype=np.int64)
+        for k, (_, cluster) in enumerate(stand):
+            cores[cluster.members] = k
+        given = label_by_fit(similarity, [cluster for _, cluster in stand], cores, None, monitor).labels
+    group = {leaf: k for k, leaf in enumerate(main)}
+    for leaf, node in first.items():
+        names = given[links.leaves(node)]
+        group.setdefault(leaf, int(np.bincount(names[names >= 0], minlength=len(main)).argmax()))
+    around = np.array([group.get(leaf, -1) for leaf in home.tolist()])
+    given = np.where(given < 0, around, given)  # another component, or no time to look at all objects
+    home = np.where(around == given, home, np.array(main)[given])
+    places = {leaf: Place(float(tree.begins[node]), node) for leaf, node in first.items()}
+    certain = {main[0]: None} | {
+        leaf: tree.core(node, cluster.shift) for leaf, (node, cluster) in zip(main, stand, strict=False)
+    }
+    out = Nested(root, moved(splits, group, main), places, certain, home, np.inf)
+    out.settle(lambda level: level, lambda group, ball: tree.core(tree.longest(ball, group.death)))
+    out.rule = ByNearest(home)
+    return out
+
+
+def _firsts(tree: _Tree, stand: list[int]) -> tuple[dict[int, int], list[int]]:
+    """The lowest nodes that are large enough or stand alone, by an object; and how many lie in each node."""
+    links, n, known = tree.links, tree.links.n, set(stand)
+    first, count = dict[int, int](), [0] * links.size.size
+    for k, sides in enumerate(zip(links.left.tolist(), links.right.tolist(), strict=True)):
+        count[n + k] = count[sides[0]] + count[sides[1]]
+        if not count[n + k] and (links.size[n + k] >= LEAST or n + k in known):
+            first[int(tree.some(n + k))] = n + k
+            count[n + k] = 1
+    return first, count
+
+
+def _doubts(tree: _Tree, first: dict[int, int]) -> Floats:
+    """How doubtful leaves are: minus the logarithm of the ratio of kappa over which each goes on.
+
+    Of two that merge the one that came up earlier does; what is no leaf has inf.
+    """
+    began = np.full(tree.links.n, np.inf)
+    began[list(first)] = np.maximum(tree.kappa(tree.begins[list(first.values())]), TINY)
+    _, splits = elders(began, _merges(tree), tree.top)
+    doubts = np.where(np.isfinite(began), -LONGEST, np.inf)
+    for split in splits:
+        doubts[split.leaf] = max(-LONGEST, np.log(began[split.leaf] / max(tree.kappa(split.level), TINY)))
+    return doubts
+
+
+def _best(tree: _Tree, doubts: Floats) -> list[int]:
+    """The least doubtful leaf in each node."""
+    best = list(range(tree.links.n))
+    for one, two in zip(tree.links.left.tolist(), tree.links.right.tolist(), strict=True):
+        best.append(best[one] if doubts[best[one]] <= doubts[best[two]] else best[two])
+    return best
+
+
+def _merges(tree: _Tree) -> Iterator[Merge]:
+    """All merges by rising shift, the larger side first."""
+    links = tree.links
+    swap = links.size[links.left] < links.size[links.right]
+    one, two = np.where(swap, links.right, links.left), np.where(swap, links.left, links.right)
+    order = np.argsort(tree.begins[links.n :], kind="stable")  # of one shift, the lower node first
+    for row in zip(
+        tree.begins[links.n :][order],
+        tree.some(one[order]),
+        tree.some(two[order]),
+        links.n + order,
+        strict=True,
+    ):
+        yield Merge(float(row[0]), *map(int, row[1:]))
+
+
+def _homes(tree: _Tree, count: list[int], best: list[int]) -> Ints:
+    """The leaf of each object: the least doubtful of the lowest node around it that has any; -1 for none."""
+    links, home = tree.links, best.copy()
+    for node in range(links.size.size - 1, -1, -1):
+        above = int(links.parent[node])
+        if not count[node]:
+            home[node] = home[above] if above >= 0 else -1
+    return np.array(home[: links.n])
