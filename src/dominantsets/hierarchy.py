@@ -167,7 +167,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(similarity).__name__} has no hierarchy: for neighbours of points use "
                 "affinity='diffusion', and pass a graph in pieces as one CSR matrix."
             )
-        return nested_path(similarity.require_path(), similarity.degrees(), least, options, monitor)
+        return nested_path(similarity.require_path(), least, options, monitor)
 
     def _warn(self) -> None:
         halt, few = self._tree.halt, self.n_leaves_

@@ -1,7 +1,8 @@
 """From a similarity to its clusters: the way that suits it, and what comes back.
 
 Points have a tree of modes (:mod:`dominantsets.clusters.scales`), networks a ladder of shifts
-(:mod:`dominantsets.clusters.graph_tree`); where the user names a shift, and for what has neither, clusters
+(:mod:`dominantsets.clusters.graph_tree`), paths a tree that is cut (:mod:`dominantsets.clusters.tree_cut`);
+where the user names a shift, and for what has neither, clusters
 are peeled off one after another at one shift.
 """
 
@@ -21,10 +22,11 @@ from dominantsets.clusters.multistart import MultiStart, Pass
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
-from dominantsets.clusters.table import Selection, of_groups, of_scales, of_shift
+from dominantsets.clusters.table import Selection, of_groups, of_pieces, of_scales, of_shift
+from dominantsets.clusters.tree_cut import cut_tree
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
-from dominantsets.labels.partition import Partition, label_by_fit
+from dominantsets.labels.partition import Partition, label_by_fit, label_by_pieces
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
@@ -123,6 +125,8 @@ def find(
             return _each_at_its_scale(similarity, request, random_state, monitor)
         if similarity.is_network:
             return _of_network(similarity, request, monitor)
+        if similarity.is_tree:
+            return _of_tree(similarity, request, monitor)
     return _at_one_shift(similarity, request, random_state, monitor)
 
 
@@ -150,6 +154,33 @@ def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
         request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0),
         End.TIME_LIMIT if monitor.out_of_time() else end,
         len(groups),
+        partition,
+    )
+
+
+def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
+    """The pieces of a tree, each with its dominant set at a shift of its own."""
+    try:
+        found = cut_tree(similarity, request.n_clusters, request.min_cluster_size, request.options, monitor)
+        pieces, labels, end = found.pieces, found.labels, End.N_CLUSTERS
+    except KeyboardInterrupt:
+        found, pieces, end = None, [], End.INTERRUPTED
+        labels = np.full(similarity.n, -1, dtype=np.int64)
+    clusters = [piece.core for piece in pieces]
+    cores = np.full(similarity.n, -1, dtype=np.int64)
+    for k, cluster in enumerate(clusters):
+        cores[cluster.members] = k
+
+    def partition() -> Partition:
+        return label_by_pieces(similarity, clusters, labels, request.noise)
+
+    return Found(
+        clusters,
+        cores,
+        Selection("ended early.") if found is None else of_pieces(found, request.n_clusters),
+        request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0),
+        End.TIME_LIMIT if monitor.out_of_time() else end,
+        len(clusters),
         partition,
     )
 

@@ -2,56 +2,40 @@ r"""The hierarchy of a path-based similarity: its single-linkage tree, with the 
 
 Every node of single linkage with a higher parent is a dominant set for one interval of shifts, and a larger
 one takes over where the last of its two sides ends (docs/theory-path.md). So the tree is known exactly; which
-of its nodes stand alone is what ``DominantSets(affinity="path")`` says. Doubtful groups are those about the
-nodes in which a few objects are together first, and the less doubtful the longer they stay apart, as a ratio
-of :math:`\kappa`.
+of its nodes stand alone says :mod:`dominantsets.clusters.tree_cut`, as for ``DominantSets(affinity="path")``.
+Doubtful groups are those about the nodes in which a few objects are together first, and the less doubtful the
+longer they stay apart, as a ratio of :math:`\kappa`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import LEAST
 from dominantsets.clusters.nested import Merge, Nested, Place, alone, elders, moved
-from dominantsets.clusters.peeling import Peeling
-from dominantsets.clusters.shift import choose_shift
-from dominantsets.labels.partition import label_by_fit
+from dominantsets.clusters.tree_cut import TreeCut, cut_tree
+from dominantsets.labels.partition import ByNearest
 from dominantsets.similarity import Path
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem, path_spectrum
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
-from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.result import End
 
 TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
 LONGEST = 1e4  # above any logarithm of a ratio
 
 
-class ByNearest(NamedTuple):
-    """A new object is reached through the object nearest to it, and belongs where that one does."""
-
-    leaves: Ints
-
-    def of_new(self, similarity: Any, new: Any) -> Ints:
-        """The leaves of new objects; -1 where there is no way to any."""
-        reach, nearest = similarity.nearest_object(new)
-        return np.where(np.isfinite(reach), self.leaves[nearest], -1)
-
-
-def nested_path(
-    similarity: Path, degrees: Floats, min_cluster_size: int, options: SolverOptions, monitor: Monitor
-) -> Nested:
+def nested_path(similarity: Path, min_cluster_size: int, options: SolverOptions, monitor: Monitor) -> Nested:
     """The hierarchy of a path-based similarity.
 
     Parameters
     ----------
     similarity : Path
         The similarity.
-    degrees : ndarray
-        Its row sums.
     min_cluster_size : int
         Smaller sets are no groups that stand alone.
     options : SolverOptions
@@ -65,32 +49,10 @@ def nested_path(
         The hierarchy.
     """
     tree = _Tree(similarity, options)
-    found, halt = _standing(similarity, degrees, min_cluster_size, options, monitor)
-    stand = [(node, cluster) for cluster in found if (node := tree.node_of(cluster.members)) >= 0]
-    out = _grown(similarity, tree, stand, monitor)
-    out.halt = halt
+    found = cut_tree(similarity, None, min_cluster_size, options, monitor)
+    out = _grown(similarity, tree, found)
+    out.halt = End.TIME_LIMIT if monitor.out_of_time() else None
     return out
-
-
-def _standing(
-    similarity: Path, degrees: Floats, least: int, options: SolverOptions, monitor: Monitor
-) -> tuple[list[DominantSet], End | None]:
-    """The dominant sets that stand alone, as ``DominantSets()`` finds them."""
-    resolution = choose_shift(similarity, degrees, None, monitor=monitor)
-    if resolution.halt is not None:
-        return [], resolution.halt
-    run = Peeling(
-        similarity,
-        None,
-        shift=resolution.shift,
-        options=options.chosen_for(similarity, resolution.shift),
-        min_cluster_size=least,
-        monitor=monitor,
-        degrees=degrees,
-    )
-    found = list(run)
-    halt = run.end if run.end in HALTS.values() else None
-    return [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.alone], halt
 
 
 class _Tree:
@@ -150,9 +112,10 @@ class _Tree:
         return certify(problem, outcome, options)
 
 
-def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], monitor: Monitor) -> Nested:
-    """The hierarchy with the groups of some nodes and their dominant sets as those that stand alone."""
+def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
+    """The hierarchy with the pieces of a cut as the groups that stand alone."""
     links, n = tree.links, similarity.n
+    stand = [(piece.node, piece.core) for piece in found.pieces if piece.node >= n]
     first, count = _firsts(tree, [node for node, _ in stand])
     if not first:
         return alone(n, tree.core(tree.longest(int(links.size.argmax()), np.inf)))
@@ -164,11 +127,8 @@ def _grown(similarity: Path, tree: _Tree, stand: list[tuple[int, DominantSet]], 
     root, splits = elders(doubts, _merges(tree), tree.top)
     home = _homes(tree, count, best)
     given = np.where(home >= 0, 0, -1)
-    if stand:
-        cores = np.full(n, -1, dtype=np.int64)
-        for k, (_, cluster) in enumerate(stand):
-            cores[cluster.members] = k
-        given = label_by_fit(similarity, [cluster for _, cluster in stand], cores, None, monitor).labels
+    if len(stand) == len(found.pieces):
+        given = found.labels
     group = {leaf: k for k, leaf in enumerate(main)}
     for leaf, node in first.items():
         names = given[links.leaves(node)]

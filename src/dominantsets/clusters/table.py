@@ -11,6 +11,7 @@ from dominantsets._typing import Ints
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Ball, Scales
 from dominantsets.clusters.shift import Resolution
+from dominantsets.clusters.tree_cut import TreeCut
 from dominantsets.solvers import DominantSet
 
 SHOWN = 40  # rows that are printed; the others are in ``rows``
@@ -151,6 +152,27 @@ def of_groups(groups: list[GraphGroup]) -> Selection:
     certain = sum(group.significant for group in groups)
     reason = f"A graph: {certain} of {len(groups)} groups are more than a graph without structure would have."
     advice = "" if groups else "No group stands out: pass n_clusters to get some anyway."
+    return Selection(reason, rows, advice=advice)
+
+
+def of_pieces(found: TreeCut, wanted: int | None) -> Selection:
+    """The table of the pieces of a tree."""
+    nan = float("nan")
+    rows = [
+        Row(nan, piece.core.shift, nan, nan, len(piece.core), 0, 0, piece.strength, nan, nan)
+        for piece in found.pieces
+    ]
+    made = max(0, len(rows) - 1)
+    cuts = [s for s in found.strengths[:made] if s > found.least]
+    reason = (
+        f"A tree: cut where the longest edges leave enough on both sides. {len(cuts)} of {made} cuts are "
+        f"stronger than {found.least:.2f}, which chance cuts hardly reach."
+    )
+    advice = ""
+    if len(rows) < 2 and wanted is None:
+        advice = "No cut is more than chance: pass n_clusters to get some anyway."
+    elif len(cuts) + 1 < len(rows):
+        advice = f"{len(rows) - 1 - len(cuts)} of the {len(rows)} only fill up the number that was asked for."
     return Selection(reason, rows, advice=advice)
 
 

@@ -56,8 +56,11 @@ def unite(owner: Ints, i: Ints, j: Ints) -> tuple[Flags, Ints]:
 
 
 @compiled
-def prim_features(X: Floats) -> tuple[Ints, Ints, Floats]:
-    """Exact minimum spanning tree of all pairs of rows in O(n² d) time and O(n) memory."""
+def prim_features(X: Floats, cores: Floats) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of all pairs of rows in O(n² d) time and O(n) memory.
+
+    A pair is as far apart as its distance, or the larger of its two ``cores`` where that is more (squared).
+    """
     n, d = X.shape
     best = np.full(n, np.inf)
     source = np.zeros(n, dtype=np.int64)
@@ -72,6 +75,7 @@ def prim_features(X: Floats) -> tuple[Ints, Ints, Floats]:
             for f in range(d):
                 difference = X[i, f] - X[new, f]
                 total += difference * difference
+            total = max(total, max(cores[i], cores[new]))
             if total < best[i]:
                 best[i], source[i] = total, new
             if best[i] < nearest:
@@ -83,8 +87,8 @@ def prim_features(X: Floats) -> tuple[Ints, Ints, Floats]:
 
 
 @compiled
-def prim_matrix(D: Any) -> tuple[Ints, Ints, Floats]:
-    """Exact minimum spanning tree of a matrix of distances, read once."""
+def prim_matrix(D: Any, cores: Floats) -> tuple[Ints, Ints, Floats]:
+    """Exact minimum spanning tree of a matrix of distances, read once; ``cores`` are not squared here."""
     n = D.shape[0]
     best = np.full(n, np.inf)
     source = np.zeros(n, dtype=np.int64)
@@ -95,8 +99,9 @@ def prim_matrix(D: Any) -> tuple[Ints, Ints, Floats]:
         nearest, place = np.inf, 0
         for t in range(n - 1 - step):
             i = left[t]
-            if D[new, i] < best[i]:
-                best[i], source[i] = D[new, i], new
+            far = max(D[new, i], max(cores[new], cores[i]))
+            if far < best[i]:
+                best[i], source[i] = far, new
             if best[i] < nearest:
                 nearest, place = best[i], t
         new = left[place]
@@ -107,13 +112,14 @@ def prim_matrix(D: Any) -> tuple[Ints, Ints, Floats]:
 
 @compiled
 def join_nearest(
-    X: Floats, points: Ints, first: Ints, last: Ints, low: Floats, high: Floats, owner: Ints,
+    X: Floats, cores: Floats, points: Ints, first: Ints, last: Ints, low: Floats, high: Floats, owner: Ints,
 ) -> tuple[Ints, Ints, Floats]:  # fmt: skip
     """One round of Boruvka's algorithm over a k-d tree: each component's shortest edge to another.
 
     ``owner`` holds the component (a leaf's number) of each point; nodes of the tree are numbered as a
     heap, ``points[first:last]`` lie in the box from low to high. Subtrees within one component and
-    boxes farther than the best edge so far are passed over. Returns ends and squared lengths of the
+    boxes farther than the best edge so far are passed over. ``cores`` as for :func:`prim_features`. Returns
+    ends and squared lengths of the
     best edges, indexed by component (-1: none).
     """
     n, d = X.shape
@@ -147,7 +153,7 @@ def join_nearest(
                 away = max(low[node, f] - X[i, f], X[i, f] - high[node, f])
                 if away > 0.0:
                     gap += away * away
-            if gap >= best[mine]:
+            if max(gap, cores[i]) >= best[mine]:
                 continue
             if 2 * node + 1 >= nodes:
                 for s in range(first[node], last[node]):
@@ -158,6 +164,7 @@ def join_nearest(
                     for f in range(d):
                         difference = X[i, f] - X[j, f]
                         total += difference * difference
+                    total = max(total, max(cores[i], cores[j]))
                     if total < best[mine]:
                         best[mine], ends_i[mine], ends_j[mine] = total, i, j
                     if total < best[owner[j]]:

@@ -103,6 +103,44 @@ class ByPayoff(NamedTuple):
         return np.where(fits.max(axis=1) > 0.0, fits.argmax(axis=1), -1)
 
 
+class ByNearest(NamedTuple):
+    """A new object is reached through the object nearest to it, and belongs where that one does."""
+
+    leaves: Ints
+
+    def of_new(self, similarity: Any, new: Any) -> Ints:
+        """The leaves of new objects; -1 where there is no way to any."""
+        reach, nearest = similarity.nearest_object(new)
+        return np.where(np.isfinite(reach), self.leaves[nearest], -1)
+
+
+def label_by_pieces(
+    similarity: Similarity, clusters: list[DominantSet], labels: Ints, noise: float | str | None
+) -> Partition:
+    """Labels by the pieces of a tree; an object is the more typical the earlier it is together with the core.
+
+    The probability is the share of the piece that comes no earlier. "auto" calls nobody noise.
+    """
+    probabilities = np.zeros(labels.size)
+    for k, cluster in enumerate(clusters):
+        mine = np.flatnonzero(labels == k)
+        together = similarity.column(cluster.exemplar)[mine]
+        together[mine == cluster.exemplar] = np.inf
+        together[np.isin(mine, cluster.members)] = np.inf
+        probabilities[mine] = np.searchsorted(np.sort(together), together, side="right") / mine.size
+    sentence = "nobody is called noise: there is no test of it for trees."
+    if noise is None:
+        sentence = "nobody is called noise, as asked."
+    elif isinstance(noise, float | int):
+        out = np.argsort(probabilities, kind="stable")[: round(noise * labels.size)]
+        labels, probabilities = labels.copy(), probabilities.copy()
+        labels[out], probabilities[out] = -1, 0.0
+        sentence = f"{noise:.0%} are called noise, as asked: those that come to their clusters last."
+    elif (labels < 0).any():
+        sentence = f"{(labels < 0).mean():.0%} are in trees of their own."
+    return Partition(labels, probabilities, ByNearest(labels), sentence)
+
+
 def label_by_fit(
     similarity: Similarity,
     clusters: list[DominantSet],

@@ -102,6 +102,8 @@ class Similarity(ABC):
         nor of a tree.
     is_network : bool
         Whether it is a graph whose edges are the data, and not the neighbours of points.
+    is_tree : bool
+        Whether it is that of a tree.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int
@@ -121,6 +123,7 @@ class Similarity(ABC):
     is_sparse: bool = False
     is_geometric: bool = True
     is_network: bool = False
+    is_tree: bool = False
     costs_all_pairs: bool = True
 
     @property

@@ -8,12 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from dominantsets._checks import check_choice
+from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as _tree
 from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
+
+SOME, NEAR = 2_000, 12  # objects whose nearest ones say how many dimensions there are, and how many of those
 
 
 class Path(Similarity):
@@ -26,7 +28,9 @@ class Path(Similarity):
     The tree of features is exact up to 10 features, by a k-d tree, and up to 20,000 different objects, by
     looking at all pairs in O(n) memory; above both it is made from 15 nearest neighbours, says so in a
     warning, and ``tree.approximate`` is True. ``metric="precomputed"`` takes a matrix of distances, or a
-    sparse graph of distances of which one direction of each edge is enough. New objects are reached
+    sparse graph of distances of which one direction of each edge is enough. With ``min_samples`` above 1 two
+    objects are no nearer to each other than either is to its nearest so many, itself among them (mutual
+    reachability): single objects then make no bridges. New objects are reached
     through the object nearest to them.
 
     Examples
@@ -40,11 +44,14 @@ class Path(Similarity):
 
     costs_all_pairs = False
 
-    def __init__(self, X: Any, *, metric: str = "euclidean") -> None:
+    def __init__(self, X: Any, *, metric: str = "euclidean", min_samples: int = 1) -> None:
         check_choice("metric", metric, ("euclidean", "precomputed"))
+        check_int("min_samples", min_samples, at_least=1)
+        self.min_samples = min_samples
         self.metric = metric
         self._features: Any = None
         self._search: Any = None
+        self._near: Floats | None = None
         if metric == "euclidean":
             if sp.issparse(X):
                 raise ValueError(
@@ -52,11 +59,16 @@ class Path(Similarity):
                     "metric='precomputed'."
                 )
             self._features = X
-            self.tree = tree_of_features(X)
+            self.tree = tree_of_features(X, min_samples)
         elif sp.issparse(X):
+            if min_samples > 1:
+                raise ValueError(f"min_samples={min_samples} needs features or a matrix, not a graph.")
             self.tree = tree_of_graph(_checked_graph(X))
         else:
-            self.tree = tree_of_matrix(checked_distances(X))
+            D = checked_distances(X)
+            self.tree = tree_of_matrix(D, min_samples)
+            some = np.linspace(0, len(D) - 1, min(len(D), SOME)).astype(np.int64)
+            self._near = np.sort(np.asarray(D[some]), axis=1)[:, 1 : NEAR + 1]
         self.n = self.tree.n
         self.n_features = X.shape[1]
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
@@ -64,6 +76,7 @@ class Path(Similarity):
         self.offset = self.self_similarity = self.top
         self.bounded_by_self_similarity = True
         self.zero_means_unrelated = self.is_geometric = False
+        self.is_tree = True
         self.components = self.tree.component if self.tree.n_components > 1 else None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,6 +128,16 @@ class Path(Similarity):
             self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
         reach, nearest = self._search.kneighbors(np.asarray(new))
         return reach[:, 0], nearest[:, 0]
+
+    def near(self, count: int) -> Floats | None:
+        """Distances of some objects to their nearest others; None where only those of a graph are known."""
+        if count < 1 or (self._features is None and self._near is None):
+            return None
+        if self._features is None:
+            return self._near
+        some = np.linspace(0, self.n - 1, min(self.n, SOME)).astype(np.int64)
+        rows = np.asarray(self._features)
+        return np.asarray(NearestNeighbors(n_neighbors=count + 1).fit(rows).kneighbors(rows[some])[0][:, 1:])
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         """Similarities of new objects, each through the object nearest to it; -inf where there is no way."""

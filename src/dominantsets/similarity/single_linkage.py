@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.neighbors import KDTree, NearestNeighbors
 
@@ -18,7 +17,7 @@ from dominantsets.compiled import tree as _tree
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.threads import row_blocks
 
-SCIPY_LIMIT = 500  # objects up to which SciPy's linkage (n² / 2 distances) is used
+SMALL = 500  # objects up to which all pairs are visited in any case
 KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all pairs
 KD_DIMENSIONS_LARGE = 10  # and up to which it is for many objects
 PRIM_LIMIT = 20_000  # objects up to which all pairs are visited where it is not
@@ -37,6 +36,8 @@ class SingleLinkage:
 
     Attributes
     ----------
+    ends : tuple of two ndarrays
+        The objects that the edges of the spanning tree join, by rising height.
     approximate : bool
         Whether heights may be too large, because only near neighbours were looked at.
     """
@@ -50,6 +51,7 @@ class SingleLinkage:
     start: Ints
     order: Ints
     component: Ints
+    ends: tuple[Ints, Ints]
     approximate: bool = False
 
     @classmethod
@@ -57,9 +59,10 @@ class SingleLinkage:
         """The tree that the edges of a spanning forest make."""
         u, v, w = edges
         sequence = np.argsort(w, kind="stable")
-        left, right = _spanning.agglomerate(n, u[sequence], v[sequence])
+        ends = u[sequence], v[sequence]
+        left, right = _spanning.agglomerate(n, *ends)
         height = np.ascontiguousarray(w[sequence], dtype=np.float64)
-        return cls(n, left, right, height, *_tree.lay_out(n, left, right), approximate=approximate)
+        return cls(n, left, right, height, *_tree.lay_out(n, left, right), ends, approximate)
 
     @property
     def n_components(self) -> int:
@@ -77,27 +80,29 @@ class SingleLinkage:
         return np.column_stack([self.left, self.right, self.height, self.size[self.n :]]).astype(float)
 
 
-def tree_of_features(X: Any) -> SingleLinkage:
-    """Euclidean single linkage of feature rows; equal rows are merged first, at height 0."""
+def tree_of_features(X: Any, min_samples: int = 1) -> SingleLinkage:
+    """Euclidean single linkage of feature rows; equal rows are merged first, at height 0.
+
+    With ``min_samples`` above 1, two objects are no nearer than either is to its nearest so many objects,
+    itself among them.
+    """
     with DeferredInterrupt() as hold:
-        return _tree_of_features(X, hold)
+        return _tree_of_features(X, min_samples, hold)
 
 
-def _tree_of_features(X: Any, hold: DeferredInterrupt) -> SingleLinkage:
+def _tree_of_features(X: Any, min_samples: int, hold: DeferredInterrupt) -> SingleLinkage:
     points, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     n, m = len(inverse), len(points)
     approximate = False
     if m == 1:
         edges: Edges = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    elif m <= SCIPY_LIMIT:
-        edges = _edges_of_linkage(linkage(points, method="single"), m)
-    elif points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
-        edges = boruvka(points, hold)
+    elif m > SMALL and points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
+        edges = boruvka(points, _cores(points, inverse, min_samples, hold), hold)
     elif m <= PRIM_LIMIT:
-        edges = _spanning.prim_features(points)
+        edges = _spanning.prim_features(points, _cores(points, inverse, min_samples, hold))
     else:
-        edges, approximate = _nearest_neighbor_edges(points, hold), True
+        edges, approximate = _nearest_neighbor_edges(points, min_samples, hold), True
         warn(
             f"{m:,} objects of {points.shape[1]} features: the single-linkage tree is approximate, made "
             f"from {NEIGHBORS} nearest neighbours; it is exact up to {PRIM_LIMIT:,} objects or "
@@ -106,12 +111,17 @@ def _tree_of_features(X: Any, hold: DeferredInterrupt) -> SingleLinkage:
     return SingleLinkage.from_edges(n, _with_copies(edges, inverse, m), approximate)
 
 
-def tree_of_matrix(D: Any) -> SingleLinkage:
-    """Single linkage of a dense matrix of distances, read once and never copied."""
+def tree_of_matrix(D: Any, min_samples: int = 1) -> SingleLinkage:
+    """Single linkage of a dense matrix of distances, read once and never copied (twice for min_samples)."""
     n = D.shape[0]
     if n == 1:
         return SingleLinkage.from_edges(1, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)))
-    return SingleLinkage.from_edges(n, _spanning.prim_matrix(D))
+    cores = np.zeros(n)
+    if min_samples > 1:
+        count = min(min_samples, n) - 1
+        for part in row_blocks(n, n):
+            cores[part] = np.partition(np.asarray(D[part]), count, axis=1)[:, count]
+    return SingleLinkage.from_edges(n, _spanning.prim_matrix(D, cores))
 
 
 def tree_of_graph(G: Any) -> SingleLinkage:
@@ -126,7 +136,24 @@ def tree_of_graph(G: Any) -> SingleLinkage:
     return SingleLinkage.from_edges(G.shape[0], edges)
 
 
-def boruvka(points: Floats, hold: DeferredInterrupt | None = None) -> Edges:
+def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterrupt) -> Floats:
+    """Squared distances of points within which so many objects lie, copies and the point itself included."""
+    m, out = len(points), np.zeros(len(points))
+    if min_samples <= 1:
+        return out
+    copies = np.bincount(inverse, minlength=m)
+    count = min(min_samples, m)
+    search = NearestNeighbors(n_neighbors=count).fit(points)
+    for part in row_blocks(m, 1, PORTION):
+        hold.check()
+        near, who = search.kneighbors(points[part])
+        enough = np.cumsum(copies[who], axis=1) >= min(min_samples, inverse.size)
+        last = np.where(enough.any(axis=1), enough.argmax(axis=1), count - 1)
+        out[part] = np.take_along_axis(near, last[:, None], axis=1)[:, 0] ** 2
+    return out
+
+
+def boruvka(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
     """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
     _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
     order = np.ascontiguousarray(order, dtype=np.int64)
@@ -140,7 +167,7 @@ def boruvka(points: Floats, hold: DeferredInterrupt | None = None) -> Edges:
     while n_components > 1:
         if hold is not None:
             hold.check()
-        i, j, squares = _spanning.join_nearest(points, order, first, last, low, high, owner)
+        i, j, squares = _spanning.join_nearest(points, cores, order, first, last, low, high, owner)
         chosen = np.flatnonzero(i >= 0)
         chosen = chosen[np.argsort(squares[chosen], kind="stable")]
         i, j, squares = i[chosen], j[chosen], squares[chosen]
@@ -149,16 +176,6 @@ def boruvka(points: Floats, hold: DeferredInterrupt | None = None) -> Edges:
         n_components -= int(kept.sum())
     u, v, w = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return u, v, w
-
-
-def _edges_of_linkage(Z: Floats, m: int) -> Edges:
-    """Edges between leaves that make the same merges: any leaf stands for its side."""
-    leaf = np.concatenate([np.arange(m), np.empty(m - 1, dtype=np.int64)])
-    u, v = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
-    for k, (a, b) in enumerate(Z[:, :2].astype(np.int64)):
-        u[k], v[k] = leaf[a], leaf[b]
-        leaf[m + k] = leaf[a]
-    return u, v, Z[:, 2].copy()
 
 
 def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
@@ -178,7 +195,7 @@ def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
     )
 
 
-def _nearest_neighbor_edges(points: Floats, hold: DeferredInterrupt) -> Edges:
+def _nearest_neighbor_edges(points: Floats, min_samples: int, hold: DeferredInterrupt) -> Edges:
     """A spanning tree over near neighbours; what they leave apart is joined by near pairs."""
     n = len(points)
     search = NearestNeighbors(n_neighbors=NEIGHBORS + 1).fit(points)  # points are distinct: itself is first
@@ -187,6 +204,8 @@ def _nearest_neighbor_edges(points: Floats, hold: DeferredInterrupt) -> Edges:
         hold.check()
         near, who = search.kneighbors(points[part])
         distances[part], neighbors[part] = near[:, 1:], who[:, 1:]
+    cores = np.zeros(n) if min_samples < 2 else distances[:, min(min_samples, NEIGHBORS) - 2]
+    distances = np.maximum(distances, np.maximum(cores[:, None], cores[neighbors]))
     rows = np.repeat(np.arange(n), NEIGHBORS)
     graph = sp.csr_array((distances.ravel(), (rows, neighbors.ravel())), shape=(n, n))
     count, label = connected_components(graph, directed=False)
@@ -198,7 +217,7 @@ def _nearest_neighbor_edges(points: Floats, hold: DeferredInterrupt) -> Edges:
     few = max(1, PRIM_LIMIT // count)
     by_part = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
     chosen = np.concatenate([part[:: -(-part.size // few)] for part in by_part])
-    i, j, w = _spanning.prim_features(points[chosen])
+    i, j, w = _spanning.prim_features(points[chosen], cores[chosen] ** 2)
     sequence = np.argsort(w, kind="stable")
     i, j, w = chosen[i[sequence]], chosen[j[sequence]], w[sequence]
     kept, _ = _spanning.unite(label.astype(np.int64), i, j)
