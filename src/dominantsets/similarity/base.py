@@ -366,14 +366,14 @@ def of_gram(gram: Floats, own: Floats) -> Coordinates:
     return Coordinates(rows, _left_out(0.5 * lengths, rows), float(own.mean()))
 
 
-def of_rows(rows: Floats, own: float) -> Coordinates:
-    """Points from features, on up to 128 principal axes where they have more."""
+def of_rows(rows: Floats, own: float, axes: int = AXES) -> Coordinates:
+    """Points from features, on up to so many principal axes where they have more."""
     rows = rows - rows.mean(axis=0)
     rows = rows[:, np.ptp(rows, axis=0) > 0.0]  # a constant column is no dimension
     lengths = np.square(rows).sum(axis=1)
-    if rows.shape[1] > AXES:
-        _, _, axes = randomized_svd(rows, AXES, n_oversamples=32, n_iter=4, random_state=0)
-        rows = rows @ axes.T
+    if rows.shape[1] > axes:
+        _, _, turn = randomized_svd(rows, axes, n_oversamples=32, n_iter=4, random_state=0)
+        rows = rows @ turn.T
     return Coordinates(np.ascontiguousarray(rows), _left_out(lengths, rows), own)
 
 
