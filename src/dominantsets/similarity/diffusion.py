@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
@@ -23,6 +24,8 @@ NEIGHBORS = 10  # of each object
 UNIT = 7  # the neighbour whose distance is an object's unit of length
 WEAK = 1e-3  # the weight of an edge that joins pieces of the graph
 JOINED = 4_000  # objects among which those edges are looked for
+AXES = 50  # of the cloud without groups with which data are compared
+FEWEST = 20  # objects of which groups may be told by the gap
 FAINT = 0.1  # eigenvalues below which a new object's coordinate is not scaled up
 
 
@@ -67,47 +70,26 @@ class Diffusion(LowRank):
             n_components = min(check_int("n_components", n_components, at_least=1), n)
         if n_neighbors is None:
             n_neighbors = max(1, min(NEIGHBORS, n - 1))
-        self._X = X
-        self._graph = Neighbors(X, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
-        N, roots = normalised(self._weighted(self._graph.matrix))
-        if n_components is None:
-            values, vectors = slowest_by_gap(N, d)
-        else:
+
+        def neighbors(rows: Any) -> Neighbors:
+            return Neighbors(rows, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
+
+        self._X, self._graph = X, neighbors(X)
+        W, self._units = walk_graph(X, self._graph.matrix)
+        N, roots = normalised(W)
+        if n_components is not None:
             values, vectors = slowest(N, n_components, d)
+        elif n < FEWEST:
+            values, vectors = slowest(N, 1, d)
+        else:
+            cloud = _one_cloud(X)
+            null, _ = normalised(walk_graph(cloud, neighbors(cloud).matrix)[0])
+            one = 1.0 - float(slowest(null, 2, cloud.shape[1])[0][1])
+            values, vectors = slowest_by_gap(N, d, one)
         self._psi = vectors / roots[:, None] * np.linalg.norm(roots)
         self._back = 1.0 / np.maximum(values, FAINT)
         super().__init__(InMemory(self._psi), COSINE)
         self.n_features = d
-
-    def _weighted(self, near: sp.csr_array) -> sp.csr_array:
-        """The graph of neighbours with its weights, in one piece."""
-        near = sp.csr_array(near)
-        squares = _squares(self._X, self._X, near)
-        self._units = _units(squares, near)
-        weights = _weights(squares, self._units, self._units, near)
-        W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape, copy=True)
-        W.eliminate_zeros()
-        return W + self._ties(W)
-
-    def _ties(self, W: sp.csr_array) -> sp.csr_array:
-        """Weak edges between the pieces of a graph: the shortest that make it one."""
-        n = W.shape[0]
-        count, piece = connected_components(W, directed=False)
-        if count == 1:
-            return sp.csr_array((n, n))
-        # all objects of small pieces, of large ones those spread evenly over the order of their degrees
-        few = max(1, JOINED // count)
-        degrees = np.asarray(W.sum(axis=1)).ravel()
-        by_piece = np.split(np.lexsort((degrees, piece)), np.cumsum(np.bincount(piece))[:-1])
-        some = np.concatenate([part[:: -(-part.size // few)] for part in by_piece])
-        rows = self._X[some]
-        rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-        i, j, lengths = spanning.prim_features(np.ascontiguousarray(rows))
-        order = np.argsort(lengths, kind="stable")
-        i, j = some[i[order]], some[j[order]]
-        kept, _ = spanning.unite(piece.astype(np.int64), i, j)
-        ends = (np.concatenate([i[kept], j[kept]]), np.concatenate([j[kept], i[kept]]))
-        return sp.csr_array((np.full(ends[0].size, WEAK), ends), shape=(n, n))
 
     def coordinates(self, objects: Ints) -> Coordinates:
         """On as many axes as there are components: many groups have no few principal ones."""
@@ -124,6 +106,54 @@ class Diffusion(LowRank):
         W.data[np.repeat(lone, np.diff(W.indptr))] = 1.0
         total[lone, 0] = np.diff(W.indptr)[lone]
         return formula_rows((W @ self._psi) / np.maximum(total, 1e-300) * self._back, self.recipe)
+
+
+def walk_graph(X: Any, near: sp.csr_array) -> tuple[sp.csr_array, Floats]:
+    """The graph of neighbours with its weights, in one piece, and each object's unit of length."""
+    squares = _squares(X, X, near)
+    units = _units(squares, near)
+    weights = _weights(squares, units, units, near)
+    W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape, copy=True)
+    W.eliminate_zeros()
+    return W + _ties(X, W), units
+
+
+def _ties(X: Any, W: sp.csr_array) -> sp.csr_array:
+    """Weak edges between the pieces of a graph: the shortest that make it one."""
+    n = W.shape[0]
+    count, piece = connected_components(W, directed=False)
+    if count == 1:
+        return sp.csr_array((n, n))
+    # all objects of small pieces, of large ones those spread evenly over the order of their degrees
+    few = max(1, JOINED // count)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    by_piece = np.split(np.lexsort((degrees, piece)), np.cumsum(np.bincount(piece))[:-1])
+    some = np.concatenate([part[:: -(-part.size // few)] for part in by_piece])
+    rows = X[some]
+    rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+    i, j, lengths = spanning.prim_features(np.ascontiguousarray(rows))
+    order = np.argsort(lengths, kind="stable")
+    i, j = some[i[order]], some[j[order]]
+    kept, _ = spanning.unite(piece.astype(np.int64), i, j)
+    ends = (np.concatenate([i[kept], j[kept]]), np.concatenate([j[kept], i[kept]]))
+    return sp.csr_array((np.full(ends[0].size, WEAK), ends), shape=(n, n))
+
+
+def _one_cloud(X: Any) -> Floats:
+    """As many normally distributed objects, with the variances of X along its longest axes.
+
+    How the axes lie means nothing to distances.
+    """
+    n, d = X.shape
+    centred = X if sp.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
+    if min(n, d) <= 2 * AXES and not sp.issparse(X):
+        lengths = np.linalg.svd(centred, compute_uv=False)[:AXES]
+    else:
+        lengths = randomized_svd(centred, min(AXES, n, d), random_state=0)[1]
+    lengths = lengths[lengths > 1e-9 * lengths.max(initial=0.0)]
+    if not lengths.size:
+        return np.zeros((n, 1))
+    return np.asarray(np.random.RandomState(0).normal(size=(n, lengths.size)) * lengths)
 
 
 def _heads(near: sp.csr_array) -> Ints:

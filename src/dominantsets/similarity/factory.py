@@ -64,7 +64,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
         ("auto", "exact", "approximate") for nearest_neighbors and diffusion, which also takes
-        ``n_components`` and ``steps``;
+        ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say);
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns

@@ -26,7 +26,10 @@ FACTOR_WORK = 2e9  # multiplications up to which a graph is factored, if its pie
 FLAT = 3  # features up to which factors of any neighbour graph stay sparse
 RIDGE = 1e-5  # added to the matrix that is factored, which has an eigenvalue 0
 ROUNDS, CLOSE = 100, 1e-7  # of subspace iteration, and the residual at which it ends
-FIRST, LAST = 32, 512  # eigenvalues that are looked at for a gap: so many, then twice as many, up to so many
+FIRST, LAST = 64, 512  # eigenvalues that are looked at for a gap: so many, then twice as many, up to so many
+GAP = 6.0  # from one rate to the next: 4, and half as much again for chance (benchmarks/diffusion.py)
+SLOWER = 1.0 / 3.0  # of the rate of one cloud: that of flat and lopsided ones was never below 0.44 of it
+LEAST = 1e-12  # rates below are rounding
 
 
 def normalised(W: sp.csr_array) -> tuple[sp.csr_array, Floats]:
@@ -99,23 +102,36 @@ def _filtered(N: sp.csr_array, V: Floats, bound: float) -> Floats:
     before, now = V, (N @ V - middle * V) / half
     for _ in range(degree - 1):
         before, now = now, 2.0 * (N @ now - middle * now) / half - before
-    return now
+    return np.asarray(now)
 
 
-def slowest_by_gap(N: sp.csr_array, n_features: int) -> tuple[Floats, Floats]:
-    """As many of the slowest modes as there are groups that the walk seldom leaves."""
+def slowest_by_gap(N: sp.csr_array, n_features: int, one: float) -> tuple[Floats, Floats]:
+    """As many of the slowest modes as ``number_of_groups`` says, at least one."""
     n = N.shape[0]
     count = min(n, FIRST)
     while True:
         values, vectors = slowest(N, count, n_features)
-        found = number_of_groups(values)
-        if 2 * found <= count and 1.0 - values[-1] > 0.05 or count >= min(n, LAST):
+        mu = 1.0 - values
+        found = number_of_groups(mu, one)
+        if count >= min(n, LAST) or (2 * found <= count and mu[-1] >= SLOWER * one):
             return values[:found], vectors[:, :found]
         count = min(2 * count, n, LAST)
 
 
-def number_of_groups(values):
-    mu = np.maximum(1.0 - values, 1e-4)
-    r = mu[2:] / mu[1:-1]
-    ok = np.flatnonzero(r > 6.0)
-    return int(ok[-1]) + 2 if ok.size else 1
+def number_of_groups(mu: Floats, one: float) -> int:
+    r"""How many groups rates of leaving tell of; ``mu`` rises, ``one`` is that of a cloud without groups.
+
+    The rates of a flat piece rise step by step: :math:`\mu_k \propto k^2` on an interval, so that the second
+    is 4 times the first, as the third is on a ring; the steps are smaller in more dimensions, and no larger
+    for several pieces together that are alike. So a rate 6 times the one before it is a gap. The last gap
+    counts: groups of groups have gaps of their own.
+
+    Groups that touch have no such gap. They are still told from one cloud if their walk is slower: without
+    a gap, the number is that of the rates below a third of ``one``, the slowest rate of normally
+    distributed objects that have the same covariance.
+    """
+    mu = np.maximum(mu, LEAST)
+    gaps = np.flatnonzero(mu[2:] >= GAP * mu[1:-1])
+    if gaps.size:
+        return int(gaps[-1]) + 2
+    return max(1, int(np.count_nonzero(mu < SLOWER * one)))
