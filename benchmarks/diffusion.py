@@ -4,8 +4,8 @@ Run ``python benchmarks/diffusion.py``; it prints a line a data set, then means,
 results/diffusion.json. Contestants: ``DominantSets(K, affinity="diffusion")``, the same without K, and
 ``SpectralClustering(K, affinity="nearest_neighbors")`` with both of its deterministic ways to labels
 ("cluster_qr", and "kmeans" with a fixed seed). The measure is ARI over the objects that are not noise in
-truth; of equally good labellings the best. Three groups are printed apart: what constants were looked at on (seed 0,
-and the shapes), the same families with another seed, and images, which are reported only.
+truth; of equally good labellings the best. Three groups are printed apart: what constants were looked at on
+(seed 0, and the shapes), the same families with another seed, and images, which are reported only.
 
 ``--quick`` leaves out what takes long, ``--ours`` runs ours only and keeps the file's other figures,
 ``--nulls`` counts components of data without groups instead. Shapes, USPS, COIL-20 and MNIST need
