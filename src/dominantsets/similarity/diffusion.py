@@ -164,9 +164,9 @@ def _squares(left: Any, right: Any, near: sp.csr_array) -> Floats:
     """Squared distances along the edges of a graph from rows to rows."""
     heads = _heads(near)
     out = np.empty(heads.size)
-    for some in row_blocks(heads.size, 16 * left.shape[1]):
-        apart = left[heads[some]] - right[near.indices[some]]
-        square = apart.multiply(apart) if sp.issparse(apart) else np.square(apart, dtype=np.float64)
+    for some in row_blocks(heads.size, 24 * left.shape[1]):
+        apart = left[heads[some]].astype(np.float64) - right[near.indices[some]].astype(np.float64)
+        square = apart.multiply(apart) if sp.issparse(apart) else np.square(apart)
         out[some] = np.asarray(square.sum(axis=1)).ravel()
     return out
 
