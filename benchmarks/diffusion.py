@@ -143,6 +143,18 @@ def nulls() -> list[Row]:
     return rows
 
 
+def write(content: Row, quick: bool) -> None:
+    """One row a line, so that a file can be read and compared."""
+    if quick:
+        return
+    listed = {k: v for k, v in content.items() if isinstance(v, list)}
+    parts = [f' "{k}": {json.dumps(v)}' for k, v in content.items() if k not in listed]
+    parts += [
+        f' "{k}": [\n  ' + ",\n  ".join(json.dumps(row) for row in v) + "\n ]" for k, v in listed.items()
+    ]
+    RESULT.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -160,22 +172,18 @@ def main() -> None:
         rows = []
         for asked in (3, None):  # compiled before anything is timed
             DominantSets(asked, affinity="diffusion").fit(blobs(0, 2, 3)[0])
-        for group, name, X, labellings in data_sets():
+        # small ones first, and the file is written after each: a run that is stopped leaves what it has
+        for group, name, X, labellings in sorted(data_sets(), key=lambda data: data[2].size):
             if args.quick and len(X) >= SLOW:
                 continue
             row = contest(X, labellings, known.get((group, name)) if args.ours else None)
             rows.append({"group": group, "name": name, **row})
             print(rows[-1], flush=True)
-        content = {**content, "machine": machine(), "means": means(rows), "rows": rows}
+            content = {**content, "machine": machine(), "means": means(rows), "rows": rows}
+            write(content, args.quick)
         for row in content["means"]:
             print(row)
-    if not args.quick:
-        listed = {k: v for k, v in content.items() if isinstance(v, list)}
-        parts = [f' "{k}": {json.dumps(v)}' for k, v in content.items() if k not in listed]
-        parts += [
-            f' "{k}": [\n  ' + ",\n  ".join(json.dumps(row) for row in v) + "\n ]" for k, v in listed.items()
-        ]
-        RESULT.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    write(content, args.quick)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,8 @@ def slowest_by_gap(N: sp.csr_array, n_features: int, one: float) -> tuple[Floats
         values, vectors = slowest(N, count, n_features)
         mu = 1.0 - values
         found = number_of_groups(mu, one)
-        if count >= min(n, LAST) or (2 * found <= count and mu[-1] >= SLOWER * one):
+        seen = 8 * found <= 7 * count and mu[-1] >= SLOWER * one  # what comes after the groups, too
+        if seen or count >= min(n, LAST):
             return values[:found], vectors[:, :found]
         count = min(2 * count, n, LAST)
 
