@@ -8,8 +8,8 @@ truth; of equally good labellings the best. Three groups are printed apart: what
 (seed 0, and the shapes), the same families with another seed, and images, which are reported only.
 
 ``--quick`` leaves out what takes long, ``--only A,B`` runs the sets with either in their name and ``--ours``
-ours only, both of which keep the file's other figures; ``--nulls`` counts components of data without groups instead. Shapes, USPS, COIL-20 and MNIST need
-DOMINANTSETS_DATA.
+ours only, both of which keep the file's other figures; ``--nulls`` counts components of data without groups
+instead. Shapes, USPS, COIL-20 and MNIST need DOMINANTSETS_DATA.
 """
 
 from __future__ import annotations
