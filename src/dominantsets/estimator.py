@@ -404,7 +404,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Clusters that each have their own scale."""
         least = int(self.min_cluster_size)
         try:
-            scales = Scales(similarity, degrees, self.n_clusters, least, monitor)
+            wanted = similarity.n_groups if self.n_clusters is None else self.n_clusters
+            scales = Scales(similarity, degrees, wanted, least, monitor)
         except KeyboardInterrupt:
             self._halted_early(similarity, options)
             return

@@ -431,7 +431,13 @@ def label_by_clouds(
         sample, starts, noise=False, dimension=dimension, free=True, monitor=monitor, common=True
     )
     common: dict[str, Any] = {"monitor": monitor}
-    if noise == "auto":
+    if not similarity.has_clouds:
+        fit, verdict = (
+            same,
+            Verdict(False, 0.0, "nobody is called noise: what lies between groups is on a border."),
+        )
+        noise = None if noise == "auto" else noise
+    elif noise == "auto":
         with_it = fit_clouds(sample, starts, noise=True, dimension=dimension, free=True, **common)
         fit, verdict = _decided(sample, starts, with_it, same, monitor)
         flat = _constant_density(sample)

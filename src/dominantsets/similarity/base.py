@@ -102,6 +102,11 @@ class Similarity(ABC):
         nor of a tree.
     is_network : bool
         Whether it is a graph whose edges are the data, and not the neighbours of points.
+    has_clouds : bool
+        Whether groups are clouds, with widths of their own and perhaps a background. Not in a spectral
+        embedding: groups are directions, and what lies between two is on the border, not noise.
+    n_groups : int or None
+        How many groups the similarity itself tells of, where it does.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int
@@ -121,6 +126,8 @@ class Similarity(ABC):
     is_sparse: bool = False
     is_geometric: bool = True
     is_network: bool = False
+    has_clouds: bool = True
+    n_groups: int | None = None
     costs_all_pairs: bool = True
 
     @property

@@ -56,6 +56,8 @@ class Diffusion(LowRank):
     (2.0, 1.0)
     """
 
+    has_clouds = False
+
     def __init__(
         self,
         X: Any,
@@ -86,6 +88,7 @@ class Diffusion(LowRank):
             null, _ = normalised(walk_graph(cloud, neighbors(cloud).matrix)[0])
             one = 1.0 - float(slowest(null, 2, cloud.shape[1])[0][1])
             values, vectors = slowest_by_gap(N, d, one)
+            self.n_groups = values.size
         self._psi = vectors / roots[:, None] * np.linalg.norm(roots)
         self._back = 1.0 / np.maximum(values, FAINT)
         super().__init__(InMemory(self._psi), COSINE)
