@@ -97,7 +97,25 @@ def test_the_number_of_groups_is_told_by_the_gap(count):
 def test_bent_groups_are_counted():
     X, y = make_moons(600, noise=0.05, random_state=0)
     assert as_similarity(X, "diffusion").rows.d == 2
-    assert adjusted_rand_score(y, DominantSets(2, affinity="diffusion").fit_predict(X)) == 1.0
+    for asked in (2, None):
+        assert adjusted_rand_score(y, DominantSets(asked, affinity="diffusion").fit_predict(X)) == 1.0
+
+
+@pytest.mark.parametrize("count", [2, 5, 30])
+def test_nobody_of_clean_groups_is_noise(count):
+    """Labels are those of the nearest direction, with the number told and without."""
+    X, y = groups(count, 60, 4, 12.0, seed=count)
+    for asked in (count, None):
+        model = DominantSets(asked, affinity="diffusion").fit(X)
+        assert (model.labels_ >= 0).all()
+        assert model.n_clusters_ == count
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+def test_a_share_of_noise_that_was_asked_for_is_given():
+    X, _ = groups(3, 100, 4, 12.0)
+    model = DominantSets(3, affinity="diffusion", noise=0.2).fit(X)
+    assert (model.labels_ < 0).mean() == pytest.approx(0.2, abs=0.02)
 
 
 @pytest.mark.parametrize("kind", ["normal", "uniform"])
