@@ -94,20 +94,18 @@ def _numbers(rows: Any, cols: Any) -> Any:
     return 1.0 / (1.0 + np.abs(np.subtract.outer(rows, cols)))
 
 
-def diffusion_by_hand(X: np.ndarray, k: int, count: int, steps: int) -> np.ndarray:
+def diffusion_by_hand(X: np.ndarray, k: int, count: int) -> np.ndarray:
     """From the definition: eigenvectors of the walk's own matrix, which is not symmetric."""
+    D = np.sqrt(np.square(X[:, None, :] - X[None, :, :]).sum(axis=2, dtype=np.float64))
     C = kneighbors_graph(X, k).toarray()
-    G = 0.5 * (C + C.T)
-    P = G / G.sum(axis=1, keepdims=True)
+    units = np.sort(D, axis=1)[:, 7]  # the object itself is first
+    W = np.where(C + C.T > 0, np.exp(-(D**2) / np.multiply.outer(units, units)), 0.0)
+    P = W / W.sum(axis=1, keepdims=True)
     values, vectors = np.linalg.eig(P)
-    order = np.argsort(-values.real)[: count + 1]
-    values, vectors = values.real[order], vectors.real[:, order]
-    constant = np.ptp(vectors / np.abs(vectors).max(axis=0), axis=0) < 1e-6
-    values, vectors = values[~constant][:count], vectors[:, ~constant][:, :count]
+    vectors = vectors.real[:, np.argsort(-values.real)[:count]]
     # the length of an eigenvector: as the stationary distribution weighs it
-    share = G.sum(axis=1) / G.sum()
-    vectors = vectors / np.sqrt(share @ vectors**2)
-    return cosine_similarity(vectors * ((1.0 + values) / 2.0) ** steps) + 1.0
+    share = W.sum(axis=1) / W.sum()
+    return cosine_similarity(vectors / np.sqrt(share @ vectors**2)) + 1.0
 
 
 def minimax(D: np.ndarray) -> np.ndarray:
@@ -151,7 +149,7 @@ def formula(kind: str, X: np.ndarray, gamma: float = 0.1) -> np.ndarray:
         np.put_along_axis(near, np.argsort(D2, axis=1)[:, :7], 1.0, axis=1)
         A = (near + near.T) / 2
     elif kind == "diffusion":
-        A = diffusion_by_hand(X, 7, 5, 4)
+        A = diffusion_by_hand(X, 7, 5)
     elif kind == "path":
         P = minimax(np.sqrt(D2))
         A = P.max() - P
@@ -198,7 +196,7 @@ def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]
     if base == "nearest_neighbors":
         params["n_neighbors"] = 7
     if base == "diffusion":
-        params = {"n_neighbors": 7, "n_components": 5, "steps": 4}
+        params = {"n_neighbors": 7, "n_components": 5}
     return as_similarity(sp.csr_array(X) if base != name else X, base, **params), A
 
 

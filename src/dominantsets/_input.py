@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.factory import DENSE_ONLY, is_dask, is_tensor
+from dominantsets.similarity.factory import DENSE_ONLY, is_dask, is_tensor, parameters_of
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -36,7 +36,10 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         if X.shape[0] != affinity.n:
             raise ValueError(f"X has {X.shape[0]} rows and the similarity {affinity.n} objects.")
         return affinity
-    return as_similarity(X, affinity, device=device, **(estimator.affinity_params or {}))
+    params = dict(estimator.affinity_params or {})
+    if isinstance(affinity, str) and "n_components" in parameters_of(affinity):
+        params.setdefault("n_components", getattr(estimator, "n_clusters", None))
+    return as_similarity(X, affinity, device=device, **params)
 
 
 def is_given(estimator: Any, X: Any) -> bool:

@@ -122,7 +122,8 @@ def test_groups_of_digits_are_of_one_digit_each():
     X, y = load_digits(return_X_y=True)
     model = DominantSets(affinity="diffusion").fit(X)
     assert model.n_clusters_ >= 10
-    assert_pure(model, y, 0.95)
+    assert_pure(model, y, 0.9)
+    assert adjusted_rand_score(y, model.labels_) > 0.75  # one cluster that held three digits gave .57
 
 
 def documents(n=600, n_words=2_000, n_topics=5, length=80, seed=0):

@@ -282,13 +282,14 @@ def label_by_clouds(
     if not np.isfinite(dimension):
         dimension = float(max(1, sample.rows.shape[1]))
     dimension = min(max(dimension, 1.0), limit(sample))
-    judged = _judged(sample, alone or starts, dimension, noise == "auto", monitor)
+    clouds = similarity.has_clouds
+    judged = _judged(sample, alone or starts, dimension, noise == "auto", clouds, monitor)
     fit, verdict, judges = judged.fit, judged.verdict, None
     noisy, background = verdict.noisy, None
     if noisy:
         background = _background(similarity, objects, sample, fit)
     if alone and len(alone) < len(starts):  # the others fill up: what is believed of those holds for all
-        again = None if noisy else _judged(sample, starts, dimension, noise == "auto", monitor)
+        again = None if noisy else _judged(sample, starts, dimension, noise == "auto", clouds, monitor)
         if again is not None and again.verdict.noisy:
             fit, verdict = again.fit, again.verdict
         else:
@@ -302,7 +303,7 @@ def label_by_clouds(
         if noisy:
             judges = _cores(similarity, objects, sample, fit)
             judges = judges._replace(constants=judges.constants + fit.clouds.rest())
-        fit = _judged(sample, starts, dimension, False, monitor).fit
+        fit = _judged(sample, starts, dimension, False, clouds, monitor).fit
     cores = _cores(similarity, objects, sample, fit)
     farthest = FARTHEST if noise == "auto" else 0.0
     rest = fit.clouds.rest()
@@ -326,11 +327,13 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    sample: Coordinates, starts: list[Start], dimension: float, auto: bool, monitor: Monitor
+    sample: Coordinates, starts: list[Start], dimension: float, auto: bool, clouds: bool, monitor: Monitor
 ) -> _Judged:
     """Fit clouds, with a background where that is to be judged, and see what is to be believed."""
     some: dict[str, Any] = {"dimension": dimension, "free": True, "monitor": monitor}
     same = fit_clouds(sample, starts, noise=False, common=True, **some)
+    if not clouds:
+        return _Judged(same, True, Verdict(False, 0.0, "nobody is called noise: between groups is a border."))
     if not auto:
         own = fit_clouds(sample, starts, noise=False, **some)
         fit = _widths(sample, starts, own, same)

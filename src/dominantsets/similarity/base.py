@@ -104,6 +104,11 @@ class Similarity(ABC):
         Whether it is a graph whose edges are the data, and not the neighbours of points.
     is_tree : bool
         Whether it is that of a tree.
+    has_clouds : bool
+        Whether groups are clouds, with widths of their own and perhaps a background. Not in a spectral
+        embedding: groups are directions, and what lies between two is on the border, not noise.
+    n_groups : int or None
+        How many groups the similarity itself tells of, where it does.
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
     describable : int
@@ -124,6 +129,8 @@ class Similarity(ABC):
     is_geometric: bool = True
     is_network: bool = False
     is_tree: bool = False
+    has_clouds: bool = True
+    n_groups: int | None = None
     costs_all_pairs: bool = True
 
     @property
@@ -369,14 +376,14 @@ def of_gram(gram: Floats, own: Floats) -> Coordinates:
     return Coordinates(rows, _left_out(0.5 * lengths, rows), float(own.mean()))
 
 
-def of_rows(rows: Floats, own: float) -> Coordinates:
-    """Points from features, on up to 128 principal axes where they have more."""
+def of_rows(rows: Floats, own: float, axes: int = AXES) -> Coordinates:
+    """Points from features, on up to so many principal axes where they have more."""
     rows = rows - rows.mean(axis=0)
     rows = rows[:, np.ptp(rows, axis=0) > 0.0]  # a constant column is no dimension
     lengths = np.square(rows).sum(axis=1)
-    if rows.shape[1] > AXES:
-        _, _, axes = randomized_svd(rows, AXES, n_oversamples=32, n_iter=4, random_state=0)
-        rows = rows @ axes.T
+    if rows.shape[1] > axes:
+        _, _, turn = randomized_svd(rows, axes, n_oversamples=32, n_iter=4, random_state=0)
+        rows = rows @ turn.T
     return Coordinates(np.ascontiguousarray(rows), _left_out(lengths, rows), own)
 
 

@@ -6,85 +6,184 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import check_int
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled import spanning
+from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
+from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import Neighbors
+from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
 
-COMPONENTS, STEPS = 20, 16  # benchmarks/quality.py says on what they were chosen
-DENSE_LIMIT = 400  # objects up to which all eigenvectors are found at once
+NEIGHBORS = 10  # of each object
+UNIT = 7  # the neighbour whose distance is an object's unit of length
+WEAK = 1e-3  # the weight of an edge that joins pieces of the graph
+JOINED = 4_000  # objects among which those edges are looked for
+AXES = 50  # of the cloud without groups with which data are compared
+FEWEST = 20  # objects of which groups may be told by the gap
 FAINT = 0.1  # eigenvalues below which a new object's coordinate is not scaled up
 
 
 class Diffusion(LowRank):
     r"""Cosine of diffusion coordinates, plus 1.
 
-    With G the symmetrised graph of the k nearest neighbours (:class:`Neighbors`) and P its random walk,
-    :math:`P \psi_l = \lambda_l \psi_l`, an object i has the coordinates
-    :math:`((1 + \lambda_l) / 2)^t \psi_l(i)`: t steps of a walk that rests every other time, without the
-    constant :math:`\psi_0`. Objects are alike where walks from them lead to the same places, whatever the
-    shape of the group: for images, embeddings and other data on curved surfaces. New objects get the
-    mean of their neighbours' coordinates, divided by :math:`\lambda_l`.
+    Neighbours i and j of the graph of the k nearest (10) have the weight
+    :math:`w_{ij} = \exp(-d_{ij}^2 / (s_i s_j))`, with :math:`s_i` the distance of i from its 7th neighbour
+    (Zelnik-Manor and Perona's local scaling). Pieces of the graph are joined by a spanning tree of edges of
+    weight 0.001, so that the walk P on it has one eigenvalue 1. With
+    :math:`P \psi_l = \lambda_l \psi_l`, :math:`1 = \lambda_0 > \lambda_1 \ge \dots`, an object i has the
+    coordinates :math:`\psi_0(i), \dots, \psi_{m-1}(i)`. K groups that walks seldom leave are K nearly
+    orthogonal directions of the first K coordinates, whatever their shapes: for images, embeddings and
+    other data on curved surfaces.
+
+    ``n_components`` is m. By default it is the number of clusters where an estimator was told one, else what
+    the largest gap of the eigenvalues says (:func:`dominantsets.similarity.spectrum.slowest_by_gap`); m = 1
+    means that no group stands out, and all objects are alike. New objects get the mean of their neighbours'
+    coordinates with the weights that they would have in the graph, divided by :math:`\lambda_l`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dominantsets import as_similarity
     >>> X = np.repeat([[0.0], [100.0]], 20, axis=0) + np.tile(np.arange(20.0), 2)[:, None]
-    >>> S = as_similarity(X, "diffusion", n_neighbors=6, n_components=1)
-    >>> round(S.entry(0, 19), 6), abs(round(S.entry(0, 20), 6))  # two groups, one coordinate
-    (2.0, 0.0)
+    >>> S = as_similarity(X, "diffusion", n_neighbors=6, n_components=2)
+    >>> round(S.entry(0, 19), 2), round(S.entry(0, 20), 2)  # of one group, of two
+    (2.0, 1.0)
     """
+
+    has_clouds = False
 
     def __init__(
         self,
         X: Any,
         *,
         n_neighbors: int | None = None,
-        n_components: int = COMPONENTS,
-        steps: int = STEPS,
+        n_components: int | None = None,
         n_jobs: int | None = None,
         search: str = "auto",
     ) -> None:
-        count = check_int("n_components", n_components, at_least=1)
-        steps = check_int("steps", steps, at_least=0)
-        self._graph = Neighbors(X, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
-        walk, self._psi = _walk(self._graph.matrix, min(count, max(1, self._graph.n - 1)))
-        self._weights = (0.5 * (1.0 + walk)) ** steps
-        self._back = np.where(walk > FAINT, 1.0 / np.maximum(walk, FAINT), 1.0)
-        super().__init__(InMemory(self._psi * self._weights), COSINE)
-        self.n_features = X.shape[1]
+        n, d = X.shape
+        if n_components is not None:
+            n_components = min(check_int("n_components", n_components, at_least=1), n)
+        if n_neighbors is None:
+            n_neighbors = max(1, min(NEIGHBORS, n - 1))
+
+        def neighbors(rows: Any) -> Neighbors:
+            return Neighbors(rows, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
+
+        self._X, self._graph = X, neighbors(X)
+        W, self._units = walk_graph(X, self._graph.matrix)
+        N, roots = normalised(W)
+        if n_components is not None:
+            values, vectors = slowest(N, n_components, d)
+        elif n < FEWEST:
+            values, vectors = slowest(N, 1, d)
+        else:
+            cloud = _one_cloud(X)
+            null, _ = normalised(walk_graph(cloud, neighbors(cloud).matrix)[0])
+            one = 1.0 - float(slowest(null, 2, cloud.shape[1])[0][1])
+            values, vectors = slowest_by_gap(N, d, one)
+            self.n_groups = values.size
+        self._psi = vectors / roots[:, None] * np.linalg.norm(roots)
+        self._back = 1.0 / np.maximum(values, FAINT)
+        super().__init__(InMemory(self._psi), COSINE)
+        self.n_features = d
+
+    def coordinates(self, objects: Ints) -> Coordinates:
+        """On as many axes as there are components: many groups have no few principal ones."""
+        assert self.self_similarity is not None
+        return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
 
     def arrivals(self, new: Any) -> FormulaRows:
-        nearest = self._graph.neighbors_of(new)
-        means = (nearest @ self._psi) / np.maximum(np.asarray(nearest.sum(axis=1)).reshape(-1, 1), 1.0)
-        return formula_rows(means * self._back * self._weights, self.recipe)
+        near = self._graph.neighbors_of(new)
+        squares = _squares(new, self._X, near)
+        weights = _weights(squares, _units(squares, near), self._units, near)
+        W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape)
+        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
+        lone = total[:, 0] < 1e-300  # far from everything: its neighbours count alike
+        W.data[np.repeat(lone, np.diff(W.indptr))] = 1.0
+        total[lone, 0] = np.diff(W.indptr)[lone]
+        return formula_rows((W @ self._psi) / np.maximum(total, 1e-300) * self._back, self.recipe)
 
 
-def _walk(G: sp.csr_array, count: int) -> tuple[Floats, Floats]:
-    """The largest eigenvalues of the graph's random walk but for one 1, and their right eigenvectors."""
-    n = G.shape[0]
-    degrees = np.asarray(G.sum(axis=1)).ravel()
-    roots = np.sqrt(np.maximum(degrees, 1e-300))
-    halves = sp.diags_array(np.where(degrees > 0, 1.0 / roots, 0.0))
-    N = sp.csr_array(halves @ G @ halves)
-    constant = roots / np.linalg.norm(roots)
-    if n <= max(DENSE_LIMIT, 3 * count):
-        values, vectors = eigh(N.toarray() - np.multiply.outer(constant, constant))
-        values, vectors = values[-count:], vectors[:, -count:]
+def walk_graph(X: Any, near: sp.csr_array) -> tuple[sp.csr_array, Floats]:
+    """The graph of neighbours with its weights, in one piece, and each object's unit of length."""
+    squares = _squares(X, X, near)
+    units = _units(squares, near)
+    weights = _weights(squares, units, units, near)
+    W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape, copy=True)
+    W.eliminate_zeros()
+    return W + _ties(X, W), units
+
+
+def _ties(X: Any, W: sp.csr_array) -> sp.csr_array:
+    """Weak edges between the pieces of a graph: the shortest that make it one."""
+    n = W.shape[0]
+    count, piece = connected_components(W, directed=False)
+    if count == 1:
+        return sp.csr_array((n, n))
+    # all objects of small pieces, of large ones those spread evenly over the order of their degrees
+    few = max(1, JOINED // count)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    by_piece = np.split(np.lexsort((degrees, piece)), np.cumsum(np.bincount(piece))[:-1])
+    some = np.concatenate([part[:: -(-part.size // few)] for part in by_piece])
+    rows = X[some]
+    rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+    i, j, lengths = spanning.prim_features(np.ascontiguousarray(rows), np.zeros(some.size))
+    order = np.argsort(lengths, kind="stable")
+    i, j = some[i[order]], some[j[order]]
+    kept, _ = spanning.unite(piece.astype(np.int64), i, j)
+    ends = (np.concatenate([i[kept], j[kept]]), np.concatenate([j[kept], i[kept]]))
+    return sp.csr_array((np.full(ends[0].size, WEAK), ends), shape=(n, n))
+
+
+def _one_cloud(X: Any) -> Floats:
+    """As many normally distributed objects, with the variances of X along its longest axes.
+
+    How the axes lie means nothing to distances.
+    """
+    n, d = X.shape
+    centred = X if sp.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
+    if min(n, d) <= 2 * AXES and not sp.issparse(X):
+        lengths = np.linalg.svd(centred, compute_uv=False)[:AXES]
     else:
-        # a multiple eigenvalue 1 is a graph of several components: only the constant is taken out
-        def times(x: Floats) -> Floats:
-            x = x.ravel()
-            return np.asarray(N @ x - constant * (constant @ x))
+        lengths = randomized_svd(centred, min(AXES, n, d), random_state=0)[1]
+    lengths = lengths[lengths > 1e-9 * lengths.max(initial=0.0)]
+    if not lengths.size:
+        return np.zeros((n, 1))
+    return np.asarray(np.random.RandomState(0).normal(size=(n, lengths.size)) * lengths)
 
-        operator = LinearOperator((n, n), matvec=times, dtype=np.float64)
-        start = np.random.RandomState(0).uniform(-1.0, 1.0, n)
-        values, vectors = eigsh(operator, count, which="LA", v0=start, ncv=min(n, 3 * count + 10), tol=1e-6)
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order] / roots[:, None] * np.sqrt(degrees.sum())
+
+def _heads(near: sp.csr_array) -> Ints:
+    return np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+
+
+def _squares(left: Any, right: Any, near: sp.csr_array) -> Floats:
+    """Squared distances along the edges of a graph from rows to rows."""
+    heads = _heads(near)
+    out = np.empty(heads.size)
+    for some in row_blocks(heads.size, 24 * left.shape[1]):
+        apart = left[heads[some]].astype(np.float64) - right[near.indices[some]].astype(np.float64)
+        square = apart.multiply(apart) if sp.issparse(apart) else np.square(apart)
+        out[some] = np.asarray(square.sum(axis=1)).ravel()
+    return out
+
+
+def _units(squares: Floats, near: sp.csr_array) -> Floats:
+    """The distance from the 7th nearest of each object; the least that is not 0 where that is 0."""
+    heads, lengths = _heads(near), np.diff(near.indptr)
+    rising = squares[np.lexsort((squares, heads))]
+    copies = np.bincount(heads[squares == 0.0], minlength=lengths.size)
+    place = near.indptr[:-1] + np.minimum(np.maximum(UNIT - 1, copies), lengths - 1)
+    found = rising[place] if rising.size else np.zeros(lengths.size)
+    return np.sqrt(np.where(found > 0.0, found, 1.0))
+
+
+def _weights(squares: Floats, mine: Floats, theirs: Floats, near: sp.csr_array) -> Floats:
+    heads = _heads(near)
+    return np.asarray(np.exp(-squares / (mine[heads] * theirs[near.indices])))

@@ -64,7 +64,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
         ("auto", "exact", "approximate") for nearest_neighbors and diffusion, which also takes
-        ``n_components`` and ``steps``;
+        ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say);
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns
@@ -101,16 +101,17 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     if name == "path" and params.get("metric") == "precomputed":  # distances, not features
         _check_params(name, params, known=["metric"])
         return Path(X if sp.issparse(X) else np.asarray(X), **params)
-    _check_params(name, params, _accepted(name))
+    _check_params(name, params, parameters_of(name))
     features = _features(X)
     if name in FROM_ROWS:
         return FROM_ROWS[name](InMemory(features), **params)
     return FROM_ARRAYS[name](features, **params)
 
 
-def _accepted(name: str) -> list[str]:
+def parameters_of(name: str) -> list[str]:
     """The parameters that an affinity takes."""
-    parameters = inspect.signature((FROM_ROWS | FROM_ARRAYS)[name]).parameters.values()
+    made = (FROM_ROWS | FROM_ARRAYS).get(name)
+    parameters = inspect.signature(made).parameters.values() if made else ()
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
@@ -136,7 +137,7 @@ def _elsewhere(
             f"affinity={affinity!r} is not available {where}; choose one of "
             f"{', '.join(repr(name) for name in known)}, or pass a NumPy array."
         )
-    _check_params(affinity, params, [] if graph else _accepted(affinity))
+    _check_params(affinity, params, [] if graph else parameters_of(affinity))
     if graph:
         from dominantsets.similarity.chunk_graph import ChunkGraph  # only where there is Dask
 
