@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.factory import DENSE_ONLY, is_dask, is_tensor, parameters_of
+from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, is_dask, is_tensor
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -37,8 +37,15 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
             raise ValueError(f"X has {X.shape[0]} rows and the similarity {affinity.n} objects.")
         return affinity
     params = dict(estimator.affinity_params or {})
-    if isinstance(affinity, str) and "n_components" in parameters_of(affinity):
-        params.setdefault("n_components", getattr(estimator, "n_clusters", None))
+    if isinstance(affinity, str) and affinity == "auto":
+        if params:
+            raise ValueError(f"affinity='auto' takes no parameters, got {', '.join(params)}.")
+        if not hasattr(estimator, "_choose"):
+            raise ValueError("affinity='auto' is for DominantSets; its affinity_ says which one it took.")
+        seen = not (device is not None or is_dask(X) or is_tensor(X) or isinstance(X, np.memmap))
+        affinity, params = estimator._choose(X, seen)
+    elif isinstance(affinity, str) and affinity in NUMBERED:
+        params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
     return as_similarity(X, affinity, device=device, **params)
 
 

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -21,6 +23,7 @@ from dominantsets._checks import warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
+from dominantsets.clusters.choice import choose_affinity, unseen
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import check_multistart, sampled_start
 from dominantsets.clusters.peeling import check_peeling
@@ -73,7 +76,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         alone: more persistent, or sharper, than chance would have it in data without structure
         (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
     affinity : str, callable or Similarity, default="sqeuclidean"
-        How similarity comes from X: ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
+        How similarity comes from X. ``"auto"`` finds out: round groups, curves and surfaces are tried on a
+        sample (``print(selection_)`` has the table). Else ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
         ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data with
         groups that are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable
@@ -170,6 +174,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Why no more clusters were looked for.
     similarity_ : Similarity
         The similarity that was clustered.
+    affinity_, affinity_params_ : str and dict
+        With ``affinity="auto"``, what was taken; ``choice_`` is how it came about.
     n_features_in_ : int
         Number of columns of X.
 
@@ -370,8 +376,22 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
         self.solver_options_, self.selection_ = found.options, found.selection
+        if self.affinity == "auto":
+            self.selection_ = replace(found.selection, choice=str(self.choice_))
         self._set_clusters(found.clusters, found.cores)
         self._set_labels(found.partition)
+
+    def _choose(self, X: Any, seen: bool) -> tuple[str, dict[str, Any]]:
+        """The affinity that suits X, where it can be looked at, and its parameters."""
+        if sp.issparse(X):
+            self.choice_ = unseen("cosine", "Sparse rows: the cosine.")
+        elif not seen:
+            self.choice_ = unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
+        else:
+            self.choice_ = choose_affinity(X, self.n_clusters, Monitor(self.max_time))
+        taken = self.choice_.taken
+        self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
+        return self.affinity_, self.affinity_params_
 
     def _checkpoint(
         self, similarity: Similarity, algorithm: str, depends: dict[str, Any], names: list[str]

@@ -25,18 +25,46 @@ def test_every_way_to_a_tree_has_scipys_heights(d, kind, monkeypatch):
         X[150:] += 100.0
     expected = np.sort(linkage(X, "single")[:, 2])
     points = np.unique(X, axis=0)
-    for limit in (10**6, 0):  # SciPy's own, then ours
-        monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", limit)
+    for limit in (10**6, 0):  # all pairs, then the k-d tree where there are few dimensions
+        monkeypatch.setattr(single_linkage, "SMALL", limit)
         tree = single_linkage.tree_of_features(X)
         np.testing.assert_allclose(np.sort(tree.height), expected, rtol=1e-12, atol=1e-12)
         assert not tree.approximate
     if len(points) > 1:
-        for edges in (single_linkage.boruvka(points), single_linkage._spanning.prim_features(points)):
+        none = np.zeros(len(points))
+        for edges in (
+            single_linkage.boruvka(points, none),
+            single_linkage._spanning.prim_features(points, none),
+        ):
             np.testing.assert_allclose(
                 np.sort(edges[2]), np.sort(linkage(points, "single")[:, 2]), rtol=1e-12
             )
     matrix = single_linkage.tree_of_matrix(squareform(pdist(X)))
     np.testing.assert_allclose(np.sort(matrix.height), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 12])
+@pytest.mark.parametrize("kind", ["continuous", "lattice"])
+@pytest.mark.parametrize("min_samples", [2, 5])
+def test_mutual_reachability_is_that_of_its_matrix(d, kind, min_samples, monkeypatch):
+    """No pair is nearer than either is to its nearest so many objects, copies and itself among them."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(200, d)) if kind == "continuous" else rng.integers(0, 4, size=(200, d)).astype(float)
+    D = squareform(pdist(X))
+    core = np.sort(D, axis=1)[:, min_samples - 1]
+    reach = np.maximum(D, np.maximum.outer(core, core))
+    np.fill_diagonal(reach, 0.0)
+    expected = np.sort(linkage(squareform(reach), "single")[:, 2])
+    copies = len(X) - len(np.unique(X, axis=0))
+    for limit in (10**6, 0):
+        monkeypatch.setattr(single_linkage, "SMALL", limit)
+        height = np.sort(single_linkage.tree_of_features(X, min_samples).height)
+        # copies of an object are one place, at height 0: the others meet where the matrix says
+        np.testing.assert_allclose(height[copies:], expected[copies:], rtol=1e-9, atol=1e-12)
+    height = np.sort(single_linkage.tree_of_matrix(D, min_samples).height)
+    np.testing.assert_allclose(height, expected, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="min_samples=5 needs features or a matrix"):
+        as_similarity(sp.csr_array(D), "path", metric="precomputed", min_samples=5)
 
 
 def test_linkage_is_scipys():
@@ -52,7 +80,6 @@ def test_many_dimensions_and_objects_say_that_they_are_approximate(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 12)), rng.normal(size=(60, 12)) + 30])
     exact = single_linkage.tree_of_features(X)
-    monkeypatch.setattr(single_linkage, "SCIPY_LIMIT", 0)
     monkeypatch.setattr(single_linkage, "PRIM_LIMIT", 50)
     with pytest.warns(UserWarning, match="approximate, made from 15 nearest neighbours"):
         S = as_similarity(X, "path")

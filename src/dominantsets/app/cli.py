@@ -34,6 +34,7 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 # spelled out for the type checker and the help page; a test holds them against the library's own lists
 Format = Literal["csv", "tsv", "parquet", "npy", "npz", "mtx", "edges", "graphml"]
 Affinity = Literal[
+    "auto",
     "sqeuclidean",
     "cosine",
     "linear",

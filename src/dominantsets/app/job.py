@@ -22,7 +22,7 @@ from dominantsets.similarity import AFFINITIES
 from dominantsets.solvers.result import End
 
 SHIFTS = ("auto", "guaranteed", "sufficient")
-AFFINITIES_FOR_FEATURES = tuple(name for name in AFFINITIES if name != "precomputed")
+AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name != "precomputed"))
 CONVERSIONS = ("max", "gaussian", "path")
 _EARLY = (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
 _EXTRAS = {

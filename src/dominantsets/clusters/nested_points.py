@@ -66,7 +66,8 @@ def nested_points(
     except KeyboardInterrupt:  # outside a solve, which returns on its own
         run.end = End.INTERRUPTED
     sets = _Sets(similarity, scales, options, monitor)
-    sets.end(run.end if run.end in HALTS.values() else None)
+    end = End.INTERRUPTED if scales.interrupted else run.end
+    sets.end(end if end in HALTS.values() else None)
     tree = scales.tree
     lives = [] if tree is None else tree.lives()
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):

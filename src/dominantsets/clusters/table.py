@@ -70,6 +70,8 @@ class Selection:
         Objects on which scales were compared.
     resolution : Resolution or None
         The shifts that were tried, where one was chosen for all clusters.
+    choice : str
+        How the affinity was chosen, where it was not given.
     """
 
     reason: str
@@ -79,6 +81,7 @@ class Selection:
     runner_up: str = ""
     n_objects: int = 0
     resolution: Resolution | None = None
+    choice: str = ""
 
     def __str__(self) -> str:
         lines = [
@@ -96,7 +99,8 @@ class Selection:
         parts = [self.reason, self.runner_up, f"Noise: {self.noise}" if self.noise else "", self.advice]
         if self.resolution is not None and self.resolution.candidates:
             parts.insert(0, str(self.resolution))
-        return "\n".join([*(lines if self.rows else []), *(part for part in parts if part)])
+        above = [self.choice] if self.choice else []
+        return "\n".join([*above, *(lines if self.rows else []), *(part for part in parts if part)])
 
     def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
         """With what the labels say: how many each cluster has, and which members are elsewhere."""

@@ -6,11 +6,11 @@ tips are where single far objects hang on. How strong a cut is, is the logarithm
 edge of the pieces on its two sides, whichever is longer. Data without structure have cuts, too:
 ``benchmarks/nulls.py`` counts them. In D dimensions hardly one in fifty is stronger than
 
-.. math:: \tau_D = 0.02 + 2.6\,e^{-0.55 D}, \qquad \tau_D = 0.01 + 2\,e^{-0.95 D},
+.. math:: \tau_D = 0.02 + 2.6\,e^{-0.55 D}, \qquad \tau_D = 0.01 + 1.6\,e^{-0.95 D},
 
 the second with mutual reachability (``min_samples`` above 1), which evens out the edges. Where no number is
-asked for, cuts are made as long as they are stronger than that, and the last counts that is clearly stronger
-than the next ones: a curve has many cuts that are about equally strong.
+asked for, cuts are made as long as they are stronger than that, and than 0.3 of the strongest; the last
+counts that is clearly stronger than the next ones: a curve has many cuts that are about equally strong.
 
 The dominant set of a piece is the largest subtree of single linkage that lies in it and is one at some shift:
 by docs/theory-path.md that is known exactly.
@@ -33,7 +33,9 @@ from dominantsets.solvers.problem import Outcome
 
 SHARE = 0.25  # of n / k inner objects that a cut leaves on both sides
 CLEARLY = 0.12  # by which the last cut must be stronger than the next AHEAD ones
-AHEAD = 3
+AHEAD = 2
+WEAK = 0.3  # of the strongest cut, below which none is made
+FULL = 5.0  # strength from which a cut is as strong as any
 MOST = 200  # clusters, where no number is asked for
 NEAR = 12  # neighbours that say how many dimensions there are
 BISECTIONS = 60  # to find a shift
@@ -160,9 +162,10 @@ def _strengths(
 
 def _number(strengths: list[float], least: float) -> int:
     """How many cuts are more than chance."""
-    found = 0
+    found, strongest = 0, 0.0
     for k, strength in enumerate(strengths):
-        if not strength > least:
+        strongest = max(strongest, strength)
+        if not strength > max(least, WEAK * min(strongest, FULL)):
             break
         if strength > max(strengths[k + 1 : k + 1 + AHEAD], default=-np.inf) + CLEARLY:
             found = k + 1
@@ -244,7 +247,7 @@ def _dominant(similarity: Path, node: int, options: SolverOptions) -> tuple[Domi
 
 def _by_chance(dimension: float, min_samples: int) -> float:
     """The strength that hardly any cut of data without structure has."""
-    level, height, rate = (0.02, 2.6, 0.55) if min_samples == 1 else (0.01, 2.0, 0.95)
+    level, height, rate = (0.02, 2.6, 0.55) if min_samples == 1 else (0.01, 1.6, 0.95)
     return level + height * float(np.exp(-rate * dimension))
 
 

@@ -37,6 +37,7 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
     "path": Path,
 }
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, "precomputed")
+NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
 DENSE_ONLY = ("laplacian", "euclidean", "path")  # affinities that refuse sparse features
 
 
@@ -99,7 +100,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
             return Graph(X)
         return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
     if name == "path" and params.get("metric") == "precomputed":  # distances, not features
-        _check_params(name, params, known=["metric"])
+        _check_params(name, params, parameters_of(name))
         return Path(X if sp.issparse(X) else np.asarray(X), **params)
     _check_params(name, params, parameters_of(name))
     features = _features(X)
