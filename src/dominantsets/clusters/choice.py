@@ -146,7 +146,7 @@ def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:
     else:
         reason = (
             f"{best.affinity} has the groups that are best apart (mean conductance "
-            f"{np.exp(best.separation):.2g}) and stable ({best.stability:.2f} agreement with 70 % of the rows)."
+            f"{np.exp(best.separation):.2g}) and stable ({best.stability:.2f} agreement with parts)."
         )
     return Choice(best, found, len(rows), reason)
 

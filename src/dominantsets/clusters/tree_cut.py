@@ -24,6 +24,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.evidence import dimension
+from dominantsets.clusters.modes import LEAST
 from dominantsets.compiled import cuts as compiled_cuts
 from dominantsets.similarity import Path
 from dominantsets.similarity.single_linkage import SingleLinkage
@@ -72,7 +73,8 @@ class TreeCut:
     pieces : list of Piece
         The largest first.
     labels : ndarray of int
-        The piece of each object; -1 where a forest has more trees than pieces were asked for.
+        The piece of each object; -1 where a forest has more trees than pieces were asked for, or trees of
+        fewer than 8 objects where no number was.
     strengths : list of float
         Of all cuts, in their order, and of some that were not made.
     least : float
@@ -128,7 +130,7 @@ def cut_tree(
     if n_clusters is None:
         edges = edges[: _number(strengths, least)]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
-    labels = _by_size(roots, wanted)
+    labels = _by_size(roots, wanted, LEAST if n_clusters is None else 1)
     return _with_cores(similarity, labels, edges, strengths, least, min_cluster_size, options, monitor)
 
 
@@ -172,14 +174,15 @@ def _number(strengths: list[float], least: float) -> int:
     return found
 
 
-def _by_size(roots: Ints, wanted: int) -> Ints:
-    """Pieces by number, the largest first; -1 beyond those that are wanted."""
+def _by_size(roots: Ints, wanted: int, least: int) -> Ints:
+    """Pieces by number, the largest first; -1 beyond those wanted, and in trees that are too small."""
     _, first, piece, sizes = np.unique(roots, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
     labels = rank[piece.reshape(-1)]
-    return np.where(labels < wanted, labels, -1)
+    large = max(1, int(np.count_nonzero(sizes >= least)))
+    return np.where(labels < min(wanted, large), labels, -1)
 
 
 def _with_cores(

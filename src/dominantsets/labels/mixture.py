@@ -305,7 +305,7 @@ def label_by_clouds(
             judges = judges._replace(constants=judges.constants + fit.clouds.rest())
         fit = _judged(sample, starts, dimension, False, clouds, monitor).fit
     cores = _cores(similarity, objects, sample, fit)
-    farthest = FARTHEST if noise == "auto" else 0.0
+    farthest = FARTHEST if noise == "auto" and clouds else 0.0
     rest = fit.clouds.rest()
     rule = Labelling(cores, fit.clouds.dimension, rest, background, judges, farthest, verdict)
     if isinstance(noise, str) or noise is None:
