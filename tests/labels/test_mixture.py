@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
+from dominantsets.labels import mixture
 from dominantsets.labels.clouds import Clouds, Start, fit_clouds, gain_of_two
 from dominantsets.labels.mixture import Labelling, Verdict
 from dominantsets.rows.base import Cores
@@ -279,3 +280,29 @@ def test_a_share_is_that_share_of_all_objects(share):
     out = model.labels_ < 0
     np.testing.assert_array_equal(model.labels_[~out], every.labels_[~out])
     assert every.probabilities_[out].max(initial=0.0) <= every.probabilities_[~out].min()
+
+
+@pytest.mark.parametrize("kind", ["noise", "ring", "flanks"])
+def test_what_a_background_knows_of_the_clusters(kind):
+    """Drawn anywhere it is as near to them as chance has it; a ring keeps away, flanks keep close."""
+    rng = np.random.default_rng(3)
+    centres = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
+    y = np.repeat(range(3), 150)
+    X = centres[y] + 0.4 * rng.normal(size=(450, 3))
+    far = centres.mean(axis=0) + 6.0 * rng.normal(size=(450, 3))
+    if kind == "ring":
+        far = rng.normal(size=(450, 3))
+        far = centres.mean(axis=0) + 14.0 * far / np.linalg.norm(far, axis=1)[:, None]
+    elif kind == "flanks":
+        far = centres[y] + 1.7 * rng.normal(size=(450, 3))
+    sample = points(np.vstack([X, far]))
+    members = np.append(y, np.full(450, -1))
+    starts = [Start(centres[k], 0.48, members == k) for k in range(3)]
+    fit = fit_clouds(sample, starts, noise=True, dimension=3.0, free=False, monitor=Monitor())
+    near, error = mixture._nearness(sample, fit)
+    assert error < 0.03
+    if kind == "noise":
+        assert abs(near - 0.5) < mixture.KNOWS + 2.0 * error
+    else:
+        assert (near > 0.65) == (kind == "flanks")
+        assert (near < 0.35) == (kind == "ring")

@@ -1,0 +1,145 @@
+"""Pieces of spanning trees, and their dominant sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from dominantsets import DominantSets, as_similarity, path_spectrum
+from dominantsets.clusters import tree_cut
+from dominantsets.clusters.tree_cut import cut_tree
+from dominantsets.compiled.cuts import pure_nodes, root_forest, sized_cuts
+from dominantsets.solvers import Monitor, SolverOptions
+from support import assert_certified
+
+OPTIONS = SolverOptions().checked()
+
+
+def pieces(n, u, v, left):
+    graph = sp.csr_array((np.ones(left.sum()), (u[left], v[left])), shape=(n, n))
+    return connected_components(graph, directed=False)[1]
+
+
+def plain_cuts(n, u, v, weights, count, share):
+    """Edges from the last (the longest) to the first; both sides are counted anew for every edge."""
+    left, cuts = np.ones(u.size, dtype=bool), []
+    first = pieces(n, u, v, left).max() + 1
+    for k in range(count):
+        need = share * weights.sum() / (first + k + 1)
+        for edge in np.flatnonzero(left)[::-1]:
+            left[edge] = False
+            name = pieces(n, u, v, left)
+            sides = [weights[name == name[end]].sum() for end in (u[edge], v[edge])]
+            if min(sides) >= need:
+                cuts.append(int(edge))
+                break
+            left[edge] = True
+        else:
+            break
+    return cuts, pieces(n, u, v, left)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 25), st.integers(0, 6), st.sampled_from([0.0, 0.1, 0.25, 0.5]))
+def test_cuts_are_their_plain_form(seed, n, count, share):
+    rng = np.random.default_rng(seed)
+    v = np.arange(1, n)
+    u = np.array([rng.integers(0, i) for i in v])
+    kept = rng.random(n - 1) > 0.1 * rng.integers(0, 2)  # sometimes a forest
+    order = rng.permutation(int(kept.sum()))
+    u, v = u[kept][order], v[kept][order]
+    weights = rng.integers(0, 2, n).astype(float)
+    cuts, roots = sized_cuts(*root_forest(n, u, v), weights, np.arange(u.size)[::-1], count, share)
+    expected, names = plain_cuts(n, u, v, weights, count, share)
+    assert cuts.tolist() == expected
+    assert adjusted_rand_score(roots, names) == 1.0
+
+
+def test_pure_nodes_have_one_label():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    tree = as_similarity(X, "path").tree
+    labels = np.random.default_rng(1).integers(0, 3, 40)
+    pure = pure_nodes(tree.n, tree.left, tree.right, labels)
+    for node in range(tree.n + tree.left.size):
+        names = set(labels[tree.leaves(node)])
+        assert pure[node] == (names.pop() if len(names) == 1 else -1)
+
+
+@pytest.mark.parametrize("min_samples", [1, 5])
+@pytest.mark.parametrize("n_clusters", [None, 2, 7])
+def test_every_piece_has_its_dominant_set(n_clusters, min_samples):
+    X, _ = make_moons(200, noise=0.06, random_state=0)
+    S = as_similarity(X, "path", min_samples=min_samples)
+    found = cut_tree(S, n_clusters, 1, OPTIONS, Monitor())
+    spectrum, A = path_spectrum(S), S.toarray()
+    lives = dict(
+        zip(spectrum.nodes.tolist(), zip(spectrum.shift_from, spectrum.shift_to, strict=True), strict=True)
+    )
+    assert len(found.pieces) == (n_clusters or len(found.pieces))
+    for k, piece in enumerate(found.pieces):
+        assert_certified(A, piece.core, rounding=1e-9)
+        assert (found.labels[piece.core.members] == k).all()
+        assert piece.size == np.count_nonzero(found.labels == k)
+        np.testing.assert_array_equal(np.sort(piece.core.members), S.tree.leaves(piece.node))
+        if len(piece.core) > 1:  # the exact spectrum, found another way, has the node at this shift
+            low, high = lives[piece.node]
+            assert low < piece.core.shift < high
+
+
+def test_curves_are_found_with_and_without_their_number():
+    X, y = make_moons(400, noise=0.04, random_state=0)
+    for k in (2, None):
+        model = DominantSets(k, affinity="path", affinity_params={"min_samples": 5}).fit(X)
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+        assert (model.predict(X) == model.labels_).all()
+    assert "stronger" in str(model.selection_)
+
+
+def test_single_far_objects_are_no_pieces():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 12.0, [[40.0, -40.0], [-60.0, 50.0]]])
+    model = DominantSets(2, affinity="path").fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 60), model.labels_[:120]) == 1.0
+    for cluster in model.clusters_:
+        assert not set(cluster.members) & {120, 121}
+
+
+@pytest.mark.parametrize("n_clusters", [1, 5, 30])
+def test_the_number_is_honoured_to_the_last_object(n_clusters):
+    X = np.random.default_rng(2).normal(size=(30, 2))
+    assert DominantSets(n_clusters, affinity="path").fit(X).n_clusters_ == n_clusters
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_data_without_structure_are_one_piece(d):
+    """Uniform and normal data, on seeds that the levels were not fitted on."""
+    several = 0
+    for seed in range(10):
+        rng = np.random.default_rng(1_000 + seed)
+        for X in (rng.random((300, d)), rng.normal(size=(300, d))):
+            S = as_similarity(X, "path", min_samples=5)
+            several += len(cut_tree(S, None, 1, OPTIONS, Monitor()).pieces) > 1
+    assert several <= 1  # of 20
+
+
+def test_the_last_cut_that_is_clearly_stronger_counts():
+    number = tree_cut._number
+    assert number([], 0.3) == 0
+    assert number([2.0, 1.9, 0.35, 0.33, 0.32], 0.3) == 2
+    assert number([0.45, 0.42, 0.41, 0.40, 0.39, 0.35, 0.31, 0.29, 0.28], 0.3) == 0  # a curve
+    assert number([0.2, 2.0, 0.1], 0.3) == 0
+
+
+@pytest.mark.parametrize("noise", [0.1, None, "cores"])
+def test_noise_of_a_tree(noise):
+    X, _ = make_moons(200, noise=0.06, random_state=0)
+    model = DominantSets(2, affinity="path", noise=noise).fit(X)
+    share = float((model.labels_ < 0).mean())
+    assert share == {0.1: 0.1, None: 0.0, "cores": 1.0 - sum(map(len, model.clusters_)) / 200}[noise]
+    assert ((model.probabilities_ > 0.0) == (model.labels_ >= 0)).all()

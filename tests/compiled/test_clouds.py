@@ -1,0 +1,49 @@
+"""One round of fitting clouds, against its plain form."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+
+from dominantsets.compiled.clouds import expect
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 30),
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_round_is_its_plain_form(seed, m, count, d, nearest, noisy):
+    rng = np.random.default_rng(seed)
+    rows, centres = rng.normal(size=(m, d)), rng.normal(size=(count, d))
+    extra = rng.random(m) * rng.integers(0, 2)
+    variances, shares = rng.random(count) + 0.1, rng.dirichlet(np.ones(count))
+    levels, rest = -0.5 * d * np.log(variances), np.log(shares)
+    behind = rng.normal(size=m) - 3.0 if noisy else np.full(m, -np.inf)
+    sums, outside = np.zeros((count, 3 + d)), np.empty(m)
+    lengths = np.square(rows).sum(axis=1) + extra
+    squares, rates = np.square(centres).sum(axis=1), 0.5 / variances
+    likelihood = expect(
+        rows @ centres.T, lengths, rows, squares, rates, levels, rest, behind, nearest, sums, outside
+    )
+    t = np.square(rows[:, None] - centres).sum(axis=2) + extra[:, None]
+    logs = levels - rates * t
+    mixed = logsumexp(logs + rest, axis=1)
+    total = np.logaddexp(mixed, behind)
+    np.testing.assert_allclose(likelihood, total.sum(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(outside, np.exp(behind - total), rtol=1e-8, atol=1e-12)
+    if nearest:
+        parts = (t.argmin(axis=1)[:, None] == np.arange(count)).astype(float)
+    else:
+        parts = np.exp(logs - logsumexp(logs, axis=1)[:, None])
+    parts *= (1.0 - outside)[:, None]
+    expected = np.column_stack(
+        [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * t**2).sum(axis=0), parts.T @ rows]
+    )
+    np.testing.assert_allclose(sums, expected, rtol=1e-7, atol=1e-9)
