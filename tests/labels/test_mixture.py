@@ -286,18 +286,17 @@ def test_a_share_is_that_share_of_all_objects(share):
 def test_what_a_background_knows_of_the_clusters(kind):
     """Drawn anywhere it is as near to them as chance has it; a ring keeps away, flanks keep close."""
     rng = np.random.default_rng(3)
-    centres = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
-    y = np.repeat(range(3), 150)
+    centres = np.zeros((1, 3)) if kind == "ring" else 9.0 * np.eye(3)
+    y = np.repeat(range(len(centres)), 450 // len(centres))
     X = centres[y] + 0.4 * rng.normal(size=(450, 3))
     far = centres.mean(axis=0) + 6.0 * rng.normal(size=(450, 3))
     if kind == "ring":
-        far = rng.normal(size=(450, 3))
-        far = centres.mean(axis=0) + 14.0 * far / np.linalg.norm(far, axis=1)[:, None]
+        far *= 14.0 / np.linalg.norm(far, axis=1)[:, None]
     elif kind == "flanks":
         far = centres[y] + 1.7 * rng.normal(size=(450, 3))
     sample = points(np.vstack([X, far]))
     members = np.append(y, np.full(450, -1))
-    starts = [Start(centres[k], 0.48, members == k) for k in range(3)]
+    starts = [Start(centre, 0.48, members == k) for k, centre in enumerate(centres)]
     fit = fit_clouds(sample, starts, noise=True, dimension=3.0, free=False, monitor=Monitor())
     near, error = mixture._nearness(sample, fit)
     assert error < 0.03
@@ -305,4 +304,4 @@ def test_what_a_background_knows_of_the_clusters(kind):
         assert abs(near - 0.5) < mixture.KNOWS + 2.0 * error
     else:
         assert (near > 0.65) == (kind == "flanks")
-        assert (near < 0.35) == (kind == "ring")
+        assert (near < 0.45) == (kind == "ring")
