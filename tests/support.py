@@ -165,7 +165,8 @@ def formula(kind: str, X: np.ndarray, gamma: float = 0.1) -> np.ndarray:
 
 KINDS = (
     "dense", "fortran", "memmap", "graph", "sqeuclidean", "cosine", "linear", "rbf", "laplacian",
-    "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "sparse-sqeuclidean",
+    "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "embedding-path",
+    "embedding-balls", "sparse-sqeuclidean",
     "sparse-cosine", "sparse-linear", "sparse-rbf",
 )  # fmt: skip
 
@@ -173,6 +174,10 @@ KINDS = (
 def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]:
     """A similarity of one of KINDS, and its dense matrix by definition."""
     X = np.abs(features()).astype(dtype)
+    if name.startswith("embedding"):  # where the places come from is tested elsewhere
+        then = name.removeprefix("embedding-")
+        S = as_similarity(X, "embedding", n_neighbors=7, n_epochs=50, then=then)
+        return S, formula({"path": "path", "balls": "sqeuclidean"}[then], S.places.at)
     base = name.removeprefix("sparse-")
     if base != name:
         X[np.random.default_rng(1).random(X.shape) < 0.4] = 0

@@ -42,6 +42,7 @@ Affinity = Literal[
     "euclidean",
     "nearest_neighbors",
     "diffusion",
+    "embedding",
     "path",
 ]
 Conversion = Literal["max", "gaussian", "path"]

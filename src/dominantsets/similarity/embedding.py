@@ -22,10 +22,11 @@ from dominantsets.similarity.search import make_search
 
 # benchmarks/embedding.py says on what these were chosen
 COMPONENTS, EPOCHS = 4, 300
-REPULSION = 2.5  # of the mean over everybody, beside the mean over neighbours
-SAMPLES = 5  # objects for that mean, in each round
-RATE, MOMENTUM = 1.0, 0.8  # of the first round; the rate falls to 0
+REPULSION = 10.0  # of the mean over everybody, beside the mean over neighbours, in the last round
+SAMPLES = 10  # objects for that mean, in each round
+RATE, MOMENTUM = 1.0, 0.8  # the rate of the first round; it falls to 0
 SMOOTHING = 30  # means over neighbours of the places to begin with
+ROUNDING = 1e-12  # relative spread below which coordinates are equal
 JITTER = 1e-3  # by which equal objects begin apart
 SAMPLE = 10_000  # objects from which the axes come
 GRAIN = 2_000  # objects below which a part is not worth a thread
@@ -36,17 +37,17 @@ class Places:
     r"""Objects in few dimensions, neighbours near each other and others apart.
 
     With :math:`d_{ij}` the distance to the k nearest neighbours and :math:`\rho_i` that to the nearest, the
-    weights :math:`v_{ij} = \exp(-(d_{ij} - \rho_i) / \sigma_i)` have the sum :math:`\log_2 k` by the choice of
-    :math:`\sigma_i`; :math:`w = v + v^T - v v^T`, entry by entry, is symmetric, and
+    weights :math:`v_{ij} = \exp(-(d_{ij} - \rho_i) / \sigma_i)` have the sum :math:`\log_2 k` by the choice
+    of :math:`\sigma_i`; :math:`w = v + v^T - v v^T`, entry by entry, is symmetric, and
     :math:`p_{ij} = w_{ij} / \sum_j w_{ij}`. At places y objects are alike by
     :math:`q_{ij} = 1 / (1 + |y_i - y_j|^2)`. Every object moves down the slope of
 
     .. math:: E_i(y_i) = -\sum_j p_{ij} \log q_{ij} + \gamma \operatorname{mean}_s q_{is},
 
-    the second mean over a few objects that are drawn anew in each round: it is drawn to its neighbours and
-    driven away from everybody. All move at once from where all were before, and draws come from counters, so
-    that the places are the same in every run and for any number of threads. The first places are on
-    the principal axes, smoothed over neighbours.
+    the second mean over a few objects that are chosen anew in each round: it is drawn to its neighbours and
+    driven away from everybody. :math:`\gamma` rises from 0: a group comes together before groups part. All move at once from where all were before, and who is chosen comes from counters, so that the places are
+    the same in every run and for any number of threads. The first places are on the principal axes,
+    smoothed over neighbours.
 
     Attributes
     ----------
@@ -129,7 +130,7 @@ class EmbeddingPath(Path):
         return super().cross(self.places.of(new), cols)
 
 
-THEN = {"path": EmbeddingPath, "balls": EmbeddingBalls}
+THEN: dict[str, type[EmbeddingPath] | type[EmbeddingBalls]] = {"path": EmbeddingPath, "balls": EmbeddingBalls}
 
 
 def embedding(
@@ -194,7 +195,9 @@ def _first_places(X: Any, graph: sp.csr_array, d: int) -> Floats:
         y = 0.5 * (y + share @ y)
     y -= y.mean(axis=0)
     spread = y.std(axis=0)
-    y /= np.where(spread > 1e-12 * spread.max(), spread, np.inf)
+    if spread.max() <= ROUNDING * max(1e-300, float(abs(X).max())):  # all are equal, and stay so
+        return np.zeros((n, d))
+    y /= np.where(spread > ROUNDING * spread.max(), spread, np.inf)
     return y + JITTER * np.random.RandomState(0).normal(size=y.shape)
 
 
@@ -211,14 +214,14 @@ def moved(graph: sp.csr_array, y: Floats, epochs: int) -> Any:
     after, speed = np.empty_like(now), np.zeros_like(now)
     parts = thread_slices(len(now), GRAIN)
     for epoch in range(epochs):
-        rate = RATE * (1.0 - epoch / epochs)
+        done = epoch / epochs
 
         def work(
-            part: slice, epoch: int = epoch, rate: float = rate, now: Any = now, after: Any = after
+            part: slice, now: Any = now, after: Any = after, epoch: int = epoch, done: float = done
         ) -> None:
             _compiled.move(
-                now, speed, starts, others, shares, part.start, part.stop, epoch, SAMPLES, rate, REPULSION,
-                MOMENTUM, after,
+                now, speed, starts, others, shares, part.start, part.stop, epoch, SAMPLES,
+                RATE * (1.0 - done), REPULSION * done, MOMENTUM, after,
             )  # fmt: skip
 
         parallel_map(work, parts)

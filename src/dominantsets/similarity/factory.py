@@ -67,7 +67,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
         ("auto", "exact", "approximate") for nearest_neighbors, diffusion and embedding; diffusion also takes
-        ``n_components`` and ``steps``, embedding ``n_components``, ``n_epochs`` and ``then`` ("path", "balls");
+        ``n_components`` and ``steps``, embedding ``n_components``, ``n_epochs`` and ``then`` ("path" or
+        "balls");
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns

@@ -207,7 +207,10 @@ def _means(rows: Any, names: Ints, before: Any) -> Any:
 
 def _nearest_center(rows: Any, centers: Any) -> Ints:
     half = 0.5 * np.square(centers).sum(axis=1)
-    return _in_blocks(lambda part: (half - rows[part] @ centers.T).argmin(axis=1), len(rows), len(centers))
+    names: Ints = _in_blocks(
+        lambda part: (half - rows[part] @ centers.T).argmin(axis=1), len(rows), len(centers)
+    )
+    return names
 
 
 def _ends(names: Ints, count: int) -> Ints:
