@@ -181,13 +181,12 @@ def main() -> None:
     for chosen in (True, False):
         for method in ("embedding, path", "embedding, balls"):
             for told in (True, False):
-                some = [
-                    r["ari"]
-                    for r in rows
-                    if (r.get("chosen_on"), r["method"], r["told"]) == (chosen, method, told)
-                ]
+                which = (chosen, method, told)
+                mean = np.mean(
+                    [r["ari"] for r in rows if (r.get("chosen_on"), r["method"], r["told"]) == which]
+                )
                 print(
-                    f"seeds {'0, 2' if chosen else '1, 3'}; {method}; K {'told' if told else 'not told'}: {np.mean(some):.3f}"
+                    "generated, seeds 0 and 2" if chosen else "generated, seeds 1 and 3", method, told, mean
                 )
     path = Path(__file__).parent / "results" / "embedding.json"
     path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")

@@ -45,9 +45,10 @@ class Places:
     .. math:: E_i(y_i) = -\sum_j p_{ij} \log q_{ij} + \gamma \operatorname{mean}_s q_{is},
 
     the second mean over a few objects that are chosen anew in each round: it is drawn to its neighbours and
-    driven away from everybody. :math:`\gamma` rises from 0: a group comes together before groups part. All move at once from where all were before, and who is chosen comes from counters, so that the places are
-    the same in every run and for any number of threads. The first places are on the principal axes,
-    smoothed over neighbours.
+    driven away from everybody. :math:`\gamma` rises from 0: a group comes together before groups part. All
+    move at once from where all were before, and who is chosen comes from counters, so that the places are the
+    same in every run and for any number of threads. The first places are on the principal axes, smoothed over
+    neighbours.
 
     Attributes
     ----------
