@@ -53,16 +53,6 @@ def faiss_lists(X: np.ndarray) -> np.ndarray:
     return index.search(X, K + 1)[1]
 
 
-def faiss_graph(X: np.ndarray) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(THREADS)
-    index = faiss.IndexHNSWFlat(X.shape[1], 16)
-    index.hnsw.efConstruction, index.hnsw.efSearch = 80, 64
-    index.add(X)
-    return index.search(X, K + 1)[1]
-
-
 def usearch(X: np.ndarray) -> np.ndarray:
     from usearch.index import Index
 
@@ -88,7 +78,6 @@ def pynndescent(X: np.ndarray) -> np.ndarray:
 SEARCHES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "dominantsets": ("dominantsets", ours),
     "faiss, inverted lists": ("faiss", faiss_lists),
-    "faiss, HNSW": ("faiss", faiss_graph),
     "usearch": ("usearch", usearch),
     "voyager": ("voyager", voyager),
     "pynndescent": ("pynndescent", pynndescent),

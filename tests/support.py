@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import event, given
+from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
@@ -177,7 +178,13 @@ def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]
     if name.startswith("embedding"):  # where the places come from is tested elsewhere
         then = name.removeprefix("embedding-")
         S = as_similarity(X, "embedding", n_neighbors=7, n_epochs=50, then=then)
-        return S, formula({"path": "path", "balls": "sqeuclidean"}[then], S.places.at)
+        if then == "balls":
+            return S, formula("sqeuclidean", S.places.at)
+        D = minimax(np.sqrt(np.square(S.places.at[:, None] - S.places.at).sum(axis=2)))
+        D = np.log1p(D / np.median(linkage(S.places.at, "single")[:, 2]))
+        A = D.max() - D
+        np.fill_diagonal(A, 0.0)
+        return S, A
     base = name.removeprefix("sparse-")
     if base != name:
         X[np.random.default_rng(1).random(X.shape) < 0.4] = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,23 @@ class EmbeddingBalls(LowRank):
 
 
 class EmbeddingPath(Path):
-    """Path-based similarity of the places: clusters are what hangs together there."""
+    """Path-based similarity of the places: clusters are what hangs together there.
+
+    Distances count as log(1 + D / u), u being the median step of the single-linkage tree: how far apart
+    groups lie that have parted says nothing, where they part does.
+    """
 
     def __init__(self, X: Any, places: Places) -> None:
         self.places = places
         super().__init__(places.at)
+        steps = self.tree.height[self.tree.height > 0.0]
+        self._unit = float(np.median(steps)) if steps.size else 1.0
+        self.tree = replace(self.tree, height=self.scaled(self.tree.height))
+        self._measure()
         self.n_features = X.shape[1]
+
+    def scaled(self, distances: Floats) -> Floats:
+        return np.log1p(distances / self._unit)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         return super().cross(self.places.of(new), cols)

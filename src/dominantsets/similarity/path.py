@@ -57,14 +57,22 @@ class Path(Similarity):
             self.tree = tree_of_graph(_checked_graph(X))
         else:
             self.tree = tree_of_matrix(checked_distances(X))
-        self.n = self.tree.n
         self.n_features = X.shape[1]
+        self._measure()
+
+    def _measure(self) -> None:
+        """What follows from the tree."""
+        self.n = self.tree.n
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
         self.offset = self.self_similarity = self.top
         self.bounded_by_self_similarity = True
         self.zero_means_unrelated = self.is_geometric = False
         self.components = self.tree.component if self.tree.n_components > 1 else None
+
+    def scaled(self, distances: Floats) -> Floats:
+        """Distances of features as they count in the tree: as they are."""
+        return distances
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_search": None}  # it holds the features once more
@@ -116,6 +124,7 @@ class Path(Similarity):
             if self._search is None:
                 self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
             reach, nearest = (part[:, 0] for part in self._search.kneighbors(np.asarray(new)))
+            reach = self.scaled(reach)
         distances = self.top - self.block(nearest, cols)
         distances[np.equal.outer(nearest, cols)] = 0.0
         if self.components is not None:
