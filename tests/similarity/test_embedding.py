@@ -20,7 +20,7 @@ from dominantsets.similarity import embedding, search
 from support import features
 
 
-def pieces_of_a_roll(n: int = 900, k: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def pieces_of_a_roll(n: int = 1_500, k: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Pieces of a sheet that is rolled up, in ten dimensions; no two groups can be parted by a plane."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
@@ -114,7 +114,7 @@ def test_everybody_is_drawn_about_equally_often():
 @pytest.mark.parametrize("seed", [1, 3, 5])
 def test_pieces_of_a_roll_are_found(seed):
     X, y = pieces_of_a_roll(seed=seed)
-    assert adjusted_rand_score(y, DominantSets(4, affinity="embedding", noise=None).fit_predict(X)) > 0.95
+    assert adjusted_rand_score(y, DominantSets(8, affinity="embedding", noise=None).fit_predict(X)) > 0.95
 
 
 def test_neighbours_are_near_each_other_in_the_end():
@@ -134,11 +134,11 @@ def test_neighbours_are_near_each_other_in_the_end():
 def test_new_objects_equal_to_old_ones_land_near_them():
     X, _ = pieces_of_a_roll()
     S = as_similarity(X, "embedding")
-    some = np.arange(0, 900, 7)
+    some = np.arange(0, 1_500, 7)
     away = np.linalg.norm(S.places.of(X[some]) - S.places.at[some], axis=1)
     assert np.median(away) < 0.05 * S.places.at.std()
     for then in ("path", "balls"):
-        model = DominantSets(4, affinity="embedding", affinity_params={"then": then}, noise=None).fit(X)
+        model = DominantSets(8, affinity="embedding", affinity_params={"then": then}, noise=None).fit(X)
         assert (model.predict(X[some]) == model.labels_[some]).mean() > 0.95
 
 
@@ -223,8 +223,8 @@ def test_sparse_features_are_placed_too():
 
 
 def test_a_saved_similarity_places_new_objects_as_before():
-    X, _ = pieces_of_a_roll(300)
-    model = DominantSets(4, affinity="embedding").fit(X)
+    X, _ = pieces_of_a_roll(600)
+    model = DominantSets(8, affinity="embedding").fit(X)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X[:50]), model.predict(X[:50]))
 
