@@ -25,11 +25,13 @@ pin_threads(2)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
 from sklearn.metrics import adjusted_rand_score  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 from _contest import folder  # noqa: E402
 from dominantsets import DominantSets  # noqa: E402
 
 Points = tuple[np.ndarray, np.ndarray]
+threadpool_limits(1, user_api="blas")  # matrices are small: its threads wait for each other
 
 
 # generated -----------------------------------------------------------------------------------------------
