@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import event, given
+from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
@@ -163,7 +164,8 @@ def formula(kind: str, X: np.ndarray, gamma: float = 0.1) -> np.ndarray:
 
 KINDS = (
     "dense", "fortran", "memmap", "graph", "sqeuclidean", "cosine", "linear", "rbf", "laplacian",
-    "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "sparse-sqeuclidean",
+    "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "embedding-path",
+    "embedding-balls", "sparse-sqeuclidean",
     "sparse-cosine", "sparse-linear", "sparse-rbf",
 )  # fmt: skip
 
@@ -171,6 +173,16 @@ KINDS = (
 def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]:
     """A similarity of one of KINDS, and its dense matrix by definition."""
     X = np.abs(features()).astype(dtype)
+    if name.startswith("embedding"):  # where the places come from is tested elsewhere
+        then = name.removeprefix("embedding-")
+        S = as_similarity(X, "embedding", n_neighbors=7, n_epochs=50, then=then)
+        if then == "balls":
+            return S, formula("sqeuclidean", S.places.at)
+        D = minimax(np.sqrt(np.square(S.places.at[:, None] - S.places.at).sum(axis=2)))
+        D = np.log1p(D / np.median(linkage(S.places.at, "single")[:, 2]))
+        A = D.max() - D
+        np.fill_diagonal(A, 0.0)
+        return S, A
     base = name.removeprefix("sparse-")
     if base != name:
         X[np.random.default_rng(1).random(X.shape) < 0.4] = 0

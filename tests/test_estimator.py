@@ -379,6 +379,7 @@ FEATURES = (
     "path",
     "nearest_neighbors",
     "diffusion",
+    "embedding",
 )
 
 

@@ -79,9 +79,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         How similarity comes from X. ``"auto"`` finds out: round groups, curves and surfaces are tried on a
         sample (``print(selection_)`` has the table). Else ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
-        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph; for images and other data with
-        groups that are not round), ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable
-        of two sets of rows.
+        ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph) and ``"embedding"`` (few
+        dimensions where neighbours are near), both for images and other data with groups that are not round,
+        ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import tracemalloc
 
 import numpy as np
@@ -12,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from dominantsets import as_similarity
-from dominantsets.similarity import kernel, neighbors
+from dominantsets.similarity import kernel, search
 from dominantsets.solvers import Point, Problem
 from support import features, formula, given_comparisons, inverse_distance
 
@@ -225,17 +224,14 @@ def test_approximate_neighbours_are_nearly_the_exact_ones(k):
     assert ((seen > 0)[known == 1.0]).mean() > 0.95
 
 
-def test_the_approximate_search_is_for_many_objects(monkeypatch):
+def test_the_approximate_search_is_for_many_objects_of_many_features(monkeypatch):
     X = features(200, 12)
-    monkeypatch.setattr(neighbors, "EXACT_LIMIT", 100)
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(
-        ModuleNotFoundError, match=r"200 objects in 12 dimensions .*dominantsets\[neighbors\]"
-    ):
-        as_similarity(X, "nearest_neighbors")
-    assert as_similarity(X, "nearest_neighbors", search="exact").n == 200
-    assert as_similarity(X[:, :10], "nearest_neighbors").n == 200
-    assert as_similarity(sp.csr_array(X), "nearest_neighbors").n == 200
+    monkeypatch.setattr(search, "EXACT_WORK", 200 * 200 * 11)
+    assert isinstance(search.make_search(X, 5), search.Lists)
+    assert isinstance(search.make_search(X, 5, "exact"), search.Exact)
+    assert isinstance(search.make_search(X[:, :10], 5), search.Exact)  # few features
+    assert isinstance(search.make_search(X[:150], 5), search.Exact)
+    assert isinstance(search.make_search(sp.csr_array(X), 5), search.Exact)
     with pytest.raises(ValueError, match="needs dense features"):
         as_similarity(sp.csr_array(X), "nearest_neighbors", search="approximate")
     with pytest.raises(ValueError, match="search='fast' is not known"):

@@ -43,6 +43,7 @@ Affinity = Literal[
     "euclidean",
     "nearest_neighbors",
     "diffusion",
+    "embedding",
     "path",
 ]
 Conversion = Literal["max", "gaussian", "path"]

@@ -29,7 +29,6 @@ _EXTRAS = {
     "cli": ("typer", "rich"),
     "plot": ("matplotlib", "skimage"),
     "io": ("pandas", "pyarrow", "networkx"),
-    "neighbors": ("faiss",),
     "dask": ("dask", "distributed"),
     "gpu": ("torch",),
 }
@@ -313,7 +312,7 @@ def environment() -> list[tuple[str, Any]]:
 
 
 def _version_of(module: str) -> str:
-    package = {"skimage": "scikit-image", "faiss": "faiss-cpu"}.get(module, module)
+    package = {"skimage": "scikit-image"}.get(module, module)
     try:
         return version(package)
     except PackageNotFoundError:

@@ -32,6 +32,7 @@ SAMPLE_A_CLUSTER = 40
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
 STABLE = 4.0  # what stability is worth, in logarithms of conductance
 APART = 0.12  # conductance above which a group is not apart
+MANY = 10  # dimensions above which an embedding in few is tried
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 
 
@@ -103,9 +104,10 @@ def unseen(affinity: str, reason: str) -> Choice:
 
 
 def candidates(X: Any, n_clusters: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """What is tried: the cheapest first."""
+    """What is tried: the cheapest first; places of few dimensions only where there are many."""
     count = {} if n_clusters is None else {"n_components": n_clusters}
-    return [("path", {"min_samples": 5}), ("sqeuclidean", {}), ("diffusion", count)]
+    found = [("path", {"min_samples": 5}), ("sqeuclidean", {}), ("diffusion", count)]
+    return [*found, ("embedding", {})] if X.shape[1] > MANY else found
 
 
 def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:

@@ -17,6 +17,7 @@ from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
+from dominantsets.similarity.embedding import embedding
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, LaplacianKernel, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
@@ -34,6 +35,7 @@ FROM_ROWS: dict[str, Callable[..., Similarity]] = {**ANYWHERE, "euclidean": Eucl
 FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
     "nearest_neighbors": Neighbors,
     "diffusion": Diffusion,
+    "embedding": embedding,
     "path": Path,
 }
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, "precomputed")
@@ -54,9 +56,10 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     affinity : str or callable, default="precomputed"
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
         ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
-        ``"diffusion"`` (random walks on that graph) or ``"precomputed"``. A callable gets two
-        arrays of feature rows (two arrays of object numbers where X is an int) and returns the
-        array of their similarities; any of ``sklearn.metrics.pairwise``'s kernels will do.
+        ``"diffusion"`` (random walks on that graph), ``"embedding"`` (neighbours brought together in few
+        dimensions) or ``"precomputed"``. A callable gets two arrays of feature rows (two arrays of object
+        numbers where X is an int) and returns the array of their similarities; any of
+        ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
         Where features under sqeuclidean, cosine, linear, rbf or laplacian are to be worked on, such as
         ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16 too, and one that
@@ -64,8 +67,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
-        ("auto", "exact", "approximate") for nearest_neighbors and diffusion, which also takes
-        ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say);
+        ("auto", "exact", "approximate") for nearest_neighbors, diffusion and embedding; diffusion also takes
+        ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say), embedding
+        ``n_components``, ``n_epochs`` and ``then`` ("path" or "balls");
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns

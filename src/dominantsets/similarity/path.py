@@ -69,8 +69,7 @@ class Path(Similarity):
             self.tree = tree_of_matrix(D, min_samples)
             some = np.linspace(0, len(D) - 1, min(len(D), SOME)).astype(np.int64)
             self._near = np.sort(np.asarray(D[some]), axis=1)[:, 1 : NEAR + 1]
-        self.n = self.tree.n
-        self.n_features = X.shape[1]
+        self.n, self.n_features = self.tree.n, X.shape[1]
         # Where all objects are equal every distance is 0; a positive constant makes them one cluster.
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
         self.offset = self.self_similarity = self.top
