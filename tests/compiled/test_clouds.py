@@ -44,6 +44,6 @@ def test_a_round_is_its_plain_form(seed, m, count, d, nearest, noisy):
         parts = np.exp(logs - logsumexp(logs, axis=1)[:, None])
     parts *= (1.0 - outside)[:, None]
     expected = np.column_stack(
-        [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * t**2).sum(axis=0), parts.T @ rows]
+        [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * (rates * t) ** 2).sum(axis=0), parts.T @ rows]
     )
     np.testing.assert_allclose(sums, expected, rtol=1e-7, atol=1e-9)

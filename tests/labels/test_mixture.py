@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import mixture
-from dominantsets.labels.clouds import Clouds, Start, fit_clouds, gain_of_two
+from dominantsets.labels.clouds import Clouds, Fit, Start, fit_clouds, gain_of_two
 from dominantsets.labels.mixture import Labelling, Verdict
 from dominantsets.rows.base import Cores
 from dominantsets.similarity.base import Coordinates
@@ -294,10 +294,12 @@ def test_what_a_background_knows_of_the_clusters(kind):
         far *= 14.0 / np.linalg.norm(far, axis=1)[:, None]
     elif kind == "flanks":
         far = centres[y] + 1.7 * rng.normal(size=(450, 3))
-    sample = points(np.vstack([X, far]))
-    members = np.append(y, np.full(450, -1))
-    starts = [Start(centre, 0.48, members == k) for k, centre in enumerate(centres)]
-    fit = fit_clouds(sample, starts, noise=True, dimension=3.0, free=False, monitor=Monitor())
+    sample, k = points(np.vstack([X, far])), len(centres)
+    middle = far.mean(axis=0)
+    width = float(np.square(far - middle).mean())
+    clouds = Clouds(centres, np.full(k, 0.16), np.full(k, 1.0 / k), 3.0, 0.5, middle, width)
+    outside = np.repeat([0.0, 1.0], 450)
+    fit = Fit(clouds, np.eye(k)[np.append(y, y)] * (1.0 - outside)[:, None], outside, 0.0)
     near, error = mixture._nearness(sample, fit)
     assert error < 0.03
     if kind == "noise":

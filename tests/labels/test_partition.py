@@ -82,7 +82,9 @@ def test_training_objects_are_predicted_as_they_were_labelled(noise):
         assert model.assignment_rate_ > 0.98
 
 
-@pytest.mark.parametrize(("affinity", "name"), [("sqeuclidean", "label_by_clouds"), ("path", "label_by_fit")])
+@pytest.mark.parametrize(
+    ("affinity", "name"), [("sqeuclidean", "label_by_clouds"), ("path", "label_by_pieces")]
+)
 def test_ctrl_c_during_the_labelling_keeps_the_cores(affinity, name, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt

@@ -28,9 +28,9 @@ def expect(
 
     ``products`` are those of rows and centres, ``squares`` the centres' lengths; a cluster's logarithm at the
     squared distance t is ``levels - rates t`` beside other clusters, with ``rest`` in the likelihood, that of
-    the background is ``behind``. Row k of ``sums`` gets the sums over objects of p, p t, p t² and p times the
-    row, p what the object has of cluster k: all or nothing where ``nearest`` counts alone. What the
-    background has goes to ``outside``.
+    the background is ``behind``. Row k of ``sums`` gets the sums over objects of p, p t, p (rate t)² and p
+    times the row, p what the object has of cluster k: all or nothing where ``nearest`` counts alone. What
+    the background has goes to ``outside``.
     """
     m, count = products.shape
     d = rows.shape[1]
@@ -73,7 +73,7 @@ def expect(
             if p > 0.0:
                 sums[k, 0] += p
                 sums[k, 1] += p * t[k]
-                sums[k, 2] += p * t[k] * t[k]
+                sums[k, 2] += p * (rates[k] * t[k]) ** 2
                 for j in range(d):
                     sums[k, 3 + j] += p * rows[i, j]
     return likelihood

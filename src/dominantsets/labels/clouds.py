@@ -143,7 +143,8 @@ def fit_clouds(
         weights = sums[:, 0] + 1e-9
         means = np.maximum(sums[:, 1] / weights, floor)
         if free and (round_ >= HELD or calm):
-            relative = float((sums[:, 2] / means**2 - 2.0 * sums[:, 1] / means + sums[:, 0]).sum())
+            squares = sums[:, 2] * (2.0 * clouds.variances / means) ** 2
+            relative = float((squares - 2.0 * sums[:, 1] / means + sums[:, 0]).sum())
             relative = max(relative / float(weights.sum()), 1e-12)
             clouds.dimension = float(np.clip(2.0 / relative, 1.0, min(MANY, limit(sample))))
         full = weights > 0.5  # a cluster without objects stays where it is

@@ -296,7 +296,7 @@ def label_by_clouds(
             some: dict[str, Any] = {"dimension": fit.clouds.dimension, "free": False, "monitor": monitor}
             some |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
             # a few that fill up must not halve a large cluster; many are all there is to know of the data
-            fit = fit_clouds(sample, starts, counted=2 * len(alone) > len(starts), **some)
+            fit = fit_clouds(sample, starts, counted=4 * len(alone) >= 3 * len(starts), **some)
         if verdict.noisy:
             background = _background(similarity, objects, sample, fit)
     elif alone and len(alone) > len(starts):
