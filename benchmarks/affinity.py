@@ -4,7 +4,7 @@ Constants of the choice come from ``shapes/`` and generated curves with seed 0; 
 on. Objects that a reference calls noise are not counted, of several references the best counts (adjusted Rand
 index). Times are those of one fit each, all in one process.
 
-    python benchmarks/affinity.py            # writes results/affinity.json, and docs/shapes.png
+    python benchmarks/affinity.py            # writes results/affinity.json, and docs/affinity.png
     python benchmarks/affinity.py --quick    # generated curves of one seed, without writing
 """
 
@@ -30,7 +30,7 @@ from _machine import machine
 from dominantsets import DominantSets
 
 HERE = Path(__file__).parent
-RESULT, PICTURE = HERE / "results" / "affinity.json", HERE.parent / "docs" / "shapes.png"
+RESULT, PICTURE = HERE / "results" / "affinity.json", HERE.parent / "docs" / "affinity.png"
 CHOSEN, OTHER, REPORTED = "chosen on", "not chosen on", "reported"
 Labels = Callable[[np.ndarray, int | None], np.ndarray]
 
@@ -72,10 +72,10 @@ def agreement(labellings: list[np.ndarray], found: np.ndarray) -> float:
 
 
 def picture(answers: list[tuple[str, np.ndarray, np.ndarray, float]]) -> None:
-    """All shapes with the labels of auto, the number not told."""
+    """The generated curves that were not chosen on, with the labels of auto, the number not told."""
     import matplotlib.pyplot as plt
 
-    columns = 7
+    columns = 6
     rows = -(-len(answers) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(1.5 * columns, 1.6 * rows))
     for axis in axes.flat:
@@ -84,7 +84,7 @@ def picture(answers: list[tuple[str, np.ndarray, np.ndarray, float]]) -> None:
         some = np.random.default_rng(0).permutation(len(X))[:1_000]
         colours = np.where(labels[some] < 0, 7, labels[some] % 7)
         axis.scatter(X[some, 0], X[some, 1], c=colours, cmap="Set1", vmin=0, vmax=8, s=1, linewidths=0)
-        axis.set_title(f"{name} {score:.2f}", fontsize=6)
+        axis.set_title(f"{name[:-4]}: {score:.2f}", fontsize=7)
     figure.tight_layout()
     figure.savefig(PICTURE, dpi=75)
 
@@ -111,7 +111,7 @@ def main() -> None:
                 score = agreement(labellings, found)
                 count = int(np.unique(found[found >= 0]).size)
                 row[f"{method}, {'K' if told else 'no K'}"] = [round(score, 3), count, round(seconds, 2)]
-                if method == "auto" and not told and half == CHOSEN and "(" not in name:
+                if method == "auto" and not told and name.endswith("(1)"):
                     answers.append((name, X, found, score))
         rows.append(row)
         print(row, flush=True)

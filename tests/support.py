@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import event, given
-from scipy.cluster.hierarchy import linkage
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
@@ -178,8 +177,9 @@ def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]
         S = as_similarity(X, "embedding", n_neighbors=7, n_epochs=50, then=then)
         if then == "balls":
             return S, formula("sqeuclidean", S.places.at)
-        D = minimax(np.sqrt(np.square(S.places.at[:, None] - S.places.at).sum(axis=2)))
-        D = np.log1p(D / np.median(linkage(S.places.at, "single")[:, 2]))
+        D = np.sqrt(np.square(S.places.at[:, None] - S.places.at).sum(axis=2))
+        core = np.sort(D, axis=1)[:, 4]  # within which 5 objects lie, itself among them
+        D = minimax(np.where(np.eye(len(D)) > 0.0, 0.0, np.maximum(D, np.maximum.outer(core, core))))
         A = D.max() - D
         np.fill_diagonal(A, 0.0)
         return S, A

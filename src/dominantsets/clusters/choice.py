@@ -32,7 +32,8 @@ SAMPLE_A_CLUSTER = 40
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
 STABLE = 4.0  # what stability is worth, in logarithms of conductance
 APART = 0.12  # conductance above which a group is not apart
-MANY = 10  # dimensions above which an embedding in few is tried
+MANY = 10  # dimensions above which an embedding in few is tried, and a spanning tree takes all pairs
+TREES, WALKS, PLACES = 20_000, 20_000, 200_000  # objects up to which these take seconds
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 
 
@@ -103,11 +104,19 @@ def unseen(affinity: str, reason: str) -> Choice:
     return Choice(taken, [taken], 0, reason)
 
 
-def candidates(X: Any, n_clusters: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """What is tried: the cheapest first; places of few dimensions only where there are many."""
-    count = {} if n_clusters is None else {"n_components": n_clusters}
-    found = [("path", {"min_samples": 5}), ("sqeuclidean", {}), ("diffusion", count)]
-    return [*found, ("embedding", {})] if X.shape[1] > MANY else found
+def candidates(n: int, d: int, n_clusters: int | None) -> list[tuple[str, dict[str, Any]]]:
+    """What is tried for so many objects and dimensions: the cheapest first.
+
+    Only what takes seconds for all objects; places of few dimensions only where there are many.
+    """
+    found: list[tuple[str, dict[str, Any]]] = [("sqeuclidean", {})]
+    if n <= TREES or d <= MANY:
+        found.insert(0, ("path", {"min_samples": 5}))
+    if n <= WALKS:
+        found.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
+    if d > MANY and n <= PLACES:
+        found.append(("embedding", {}))
+    return found
 
 
 def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:
@@ -134,7 +143,7 @@ def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:
     rows = np.asarray(X[chosen(as_similarity(X, "sqeuclidean").degrees(), size)], dtype=np.float64)
     graph, found = neighbour_graph(rows), list[Candidate]()
     parts = _parts(rows)
-    for name, params in candidates(rows, n_clusters):
+    for name, params in candidates(X.shape[0], X.shape[1], n_clusters):
         if found and monitor.out_of_time():
             break
         found.append(_tried(rows, parts, graph, name, params, n_clusters, monitor))
