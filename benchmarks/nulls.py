@@ -3,7 +3,9 @@
 Run ``python benchmarks/nulls.py [--seed 0] [--runs 20]``; it prints a table and writes results/nulls.json.
 Uniform and Gaussian data of several sizes and dimensions; for each, the mean number of groups with a chance
 (:mod:`dominantsets.clusters.evidence`) below a level, by either test, and the share of runs in which
-``by_evidence`` finds more than one cluster. The constants of the module were fitted with seed 0; the file
+``by_evidence`` finds more than one cluster; and the strongest of the first cuts of a spanning tree
+(:mod:`dominantsets.clusters.tree_cut`), plain and with mutual reachability, beside the level that is hardly
+to be reached, and the share of runs with a cut. The constants of the modules were fitted with seed 0; the file
 committed was made with another seed.
 """
 
@@ -23,8 +25,10 @@ import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from dominantsets.clusters.modes import LEAST, ModeTree  # noqa: E402
 from dominantsets.clusters.selection import DOUBTFUL, by_evidence, groups  # noqa: E402
+from dominantsets.clusters.tree_cut import cut_tree  # noqa: E402
+from dominantsets.similarity import as_similarity  # noqa: E402
 from dominantsets.similarity.base import Coordinates  # noqa: E402
-from dominantsets.solvers import Monitor  # noqa: E402
+from dominantsets.solvers import Monitor, SolverOptions  # noqa: E402
 
 LEVELS = (0.02, 0.1, 1.0)
 DIMENSIONS, SIZES = (1, 2, 3, 5, 10, 30), (150, 500, 2_000)
@@ -47,6 +51,26 @@ def row(kind: str, d: int, n: int, runs: int, rng: np.random.Generator) -> dict[
     return found
 
 
+def cuts(kind: str, d: int, n: int, runs: int, rng: np.random.Generator) -> dict[str, float | str]:
+    """How strong cuts are in one kind of data."""
+    out: dict[str, float | str] = {"kind": kind, "d": d, "n": n, "runs": runs}
+    for min_samples in (1, 5):
+        strongest, levels, several = [], [], 0
+        for _ in range(runs):
+            X = rng.uniform(size=(n, d)) if kind == "uniform" else rng.normal(size=(n, d))
+            S = as_similarity(X, "path", min_samples=min_samples)
+            found = cut_tree(S, None, 1, SolverOptions().checked(), Monitor())
+            strongest.append(max(found.strengths[:3], default=0.0))
+            levels.append(found.least)
+            several += len(found.pieces) > 1
+        out |= {
+            f"strongest, {min_samples}": round(float(np.max(strongest)), 2),
+            f"level, {min_samples}": round(float(np.mean(levels)), 2),
+            f"cut, {min_samples}": round(several / runs, 3),
+        }
+    return out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
@@ -61,10 +85,17 @@ def main() -> None:
                     row(kind, d, n, max(4, options.runs * 500 // n if n > 500 else options.runs), rng)
                 )
                 print("  ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
+    trees = []
+    for kind in ("uniform", "gauss"):
+        for d in DIMENSIONS:
+            for n in SIZES[:2]:
+                trees.append(cuts(kind, d, n, options.runs, rng))
+                print("  ".join(f"{key} {value}" for key, value in trees[-1].items()), flush=True)
     if options.write:
         out = Path(__file__).parent / "results" / "nulls.json"
         out.write_text(
-            json.dumps({"machine": machine(), "seed": options.seed, "rows": rows}, indent=1) + "\n"
+            json.dumps({"machine": machine(), "seed": options.seed, "rows": rows, "cuts": trees}, indent=1)
+            + "\n"
         )
 
 

@@ -6,9 +6,11 @@ tips are where single far objects hang on. How strong a cut is, is the logarithm
 edge of the pieces on its two sides, whichever is longer. Data without structure have cuts, too:
 ``benchmarks/nulls.py`` counts them. In D dimensions hardly one in fifty is stronger than
 
-.. math:: \tau_D = 0.02 + 2.6\,e^{-0.55 D}, \qquad \tau_D = 0.01 + 1.6\,e^{-0.95 D},
+.. math:: \tau_D = 0.02 + 2.6\,e^{-0.55 D} + 30\,e^{-3.2 D}, \qquad
+          \tau_D = 0.01 + 1.6\,e^{-0.95 D} + 30\,e^{-3.2 D},
 
-the second with mutual reachability (``min_samples`` above 1), which evens out the edges. Where no number is
+and :math:`0.6 / \sqrt n` more; the second with mutual reachability (``min_samples`` above 1), which evens out
+the edges. Where no number is
 asked for, cuts are made as long as they are stronger than that, and than 0.3 of the strongest; the last
 counts that is clearly stronger than the next ones: a curve has many cuts that are about equally strong.
 
@@ -111,7 +113,7 @@ def cut_tree(
         The pieces.
     """
     tree, n = similarity.tree, similarity.n
-    least = _by_chance(_dimension(similarity), similarity.min_samples)
+    least = _by_chance(n, _dimension(similarity), similarity.min_samples)
     forest = compiled_cuts.root_forest(n, *tree.ends)
     weights, lasting = _inner(tree), np.arange(tree.height.size)[::-1]
     first = tree.n_components
@@ -248,10 +250,11 @@ def _dominant(similarity: Path, node: int, options: SolverOptions) -> tuple[Domi
         node = max(sides, key=lambda side: int(tree.size[side]))
 
 
-def _by_chance(dimension: float, min_samples: int) -> float:
+def _by_chance(n: int, dimension: float, min_samples: int) -> float:
     """The strength that hardly any cut of data without structure has."""
     level, height, rate = (0.02, 2.6, 0.55) if min_samples == 1 else (0.01, 1.6, 0.95)
-    return level + height * float(np.exp(-rate * dimension))
+    curves = 30.0 * float(np.exp(-3.2 * dimension))
+    return level + curves + height * float(np.exp(-rate * dimension)) + 0.6 / float(np.sqrt(n))
 
 
 def _dimension(similarity: Path) -> float:
