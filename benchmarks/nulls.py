@@ -5,8 +5,8 @@ Uniform and Gaussian data of several sizes and dimensions; for each, the mean nu
 (:mod:`dominantsets.clusters.evidence`) below a level, by either test, and the share of runs in which
 ``by_evidence`` finds more than one cluster; and the strongest of the first cuts of a spanning tree
 (:mod:`dominantsets.clusters.tree_cut`), plain and with mutual reachability, beside the level that is hardly
-to be reached, and the share of runs with a cut. The constants of the modules were fitted with seed 0; the file
-committed was made with another seed.
+to be reached, and the share of runs with a cut. The constants of the modules were fitted with seed 0; the
+file committed was made with another seed.
 """
 
 from __future__ import annotations

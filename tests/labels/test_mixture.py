@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import chi2, gamma, multivariate_normal
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
@@ -307,3 +307,10 @@ def test_what_a_background_knows_of_the_clusters(kind):
     else:
         assert (near > 0.65) == (kind == "flanks")
         assert (near < 0.45) == (kind == "ring")
+
+
+@pytest.mark.parametrize("make", [make_moons, make_circles])
+def test_curves_are_not_noise_about_a_few_dense_places(make):
+    X, _ = make(500, noise=0.05, random_state=0)
+    for k in (None, 2):
+        assert (DominantSets(k).fit(X).labels_ >= 0).all()

@@ -30,9 +30,10 @@ from dominantsets.clusters.modes import LEAST
 from dominantsets.compiled import cuts as compiled_cuts
 from dominantsets.similarity import Path
 from dominantsets.similarity.single_linkage import SingleLinkage
-from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
+from dominantsets.solvers.tree import best_within
 
 SHARE = 0.25  # of n / k inner objects that a cut leaves on both sides
 CLEARLY = 0.12  # by which the last cut must be stronger than the next AHEAD ones
@@ -128,7 +129,7 @@ def cut_tree(
         if share == 0.0 and (weights == 1.0).all():
             break
         weights = weights if share > 0.0 else np.ones(n)
-    strengths = _strengths(tree, forest, edges, weights, share)
+    strengths = _strengths(tree, forest, edges, weights, least if n_clusters is None else -np.inf)
     if n_clusters is None:
         edges = edges[: _number(strengths, least)]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
@@ -149,10 +150,11 @@ def _inner(tree: SingleLinkage) -> Floats:
 
 
 def _strengths(
-    tree: SingleLinkage, forest: tuple[Ints, Ints, Ints, Ints], edges: Ints, weights: Floats, share: float
+    tree: SingleLinkage, forest: tuple[Ints, Ints, Ints, Ints], edges: Ints, weights: Floats, least: float
 ) -> list[float]:
-    """Of each cut, when it was made."""
-    out, (u, v) = [], tree.ends
+    """Of each cut, when it was made; a few more than are stronger than ``least`` one after another."""
+    out: list[float] = []
+    weak, (u, v) = 0, tree.ends
     left = np.ones(tree.height.size, dtype=bool)
     for k, edge in enumerate(edges.tolist()):
         left[edge] = False
@@ -161,6 +163,9 @@ def _strengths(
         typical = max((float(np.median(side)) for side in sides if side.size), default=0.0)
         length = float(tree.height[edge])
         out.append(float(np.log(length / typical)) if typical > 0.0 else (np.inf if length > 0.0 else 0.0))
+        weak += weak > 0 or out[-1] <= least
+        if weak > AHEAD:
+            break
     return out
 
 
@@ -229,25 +234,30 @@ def _dominant(similarity: Path, node: int, options: SolverOptions) -> tuple[Domi
     while True:
         parent, members = int(tree.parent[node]), tree.leaves(node)
         outside = top - float(tree.height[parent - tree.n]) if parent >= 0 else -np.inf
-        others = np.setdiff1d(np.arange(tree.n), members, assume_unique=True)
+        alive = np.zeros(tree.n, dtype=bool)
+        alive[members] = True
         low, high = 1e-12 * top, 4.0 * tree.n * top  # kappa, the similarity of an object to its copy + shift
         for _ in range(BISECTIONS):
-            kappa = float(np.sqrt(low * high))
-            here = options.chosen_for(similarity, kappa - top)
-            inside = make_problem(similarity, kappa - top)
-            inside.remove(others)
-            found = inside.solve(here, Monitor(), "vertex")
-            if len(found) < members.size:
-                low = kappa
-            elif found.threshold <= outside:
-                high = kappa
+            shift = float(np.sqrt(low * high)) - top
+            x, f, strict = best_within(similarity, shift, alive)
+            if np.count_nonzero(x) < members.size:
+                low = shift + top
+            elif f <= outside:
+                high = shift + top
             else:
-                outcome = Outcome(Point(found.members, found.weights), 1, found.status, strict=found.strict)
-                return certify(make_problem(similarity, kappa - top), outcome, here), node
+                return _certified(similarity, shift, x, strict, options), node
         if node < tree.n:
-            return found, node
+            return _certified(similarity, shift, x, strict, options), node
         sides = int(tree.left[node - tree.n]), int(tree.right[node - tree.n])
         node = max(sides, key=lambda side: int(tree.size[side]))
+
+
+def _certified(
+    similarity: Path, shift: float, x: Floats, strict: bool, options: SolverOptions
+) -> DominantSet:
+    """The certificate of weights at a shift, over all objects."""
+    outcome = Outcome(Point.of(x), 1, Status.CONVERGED, strict=strict)
+    return certify(make_problem(similarity, shift), outcome, options.chosen_for(similarity, shift))
 
 
 def _by_chance(n: int, dimension: float, min_samples: int) -> float:

@@ -13,6 +13,7 @@ objects, whichever explains more. It is believed where
 
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
   asks of its parameters, and by 0.25 nats for each of its objects,
+- it has no more than 85 % of the objects: beyond that a few dense places of one group look like clusters,
 - the dominant sets keep their objects, most of them,
 - it is broader than every cluster,
 - widths of their own are believed (see above),
@@ -56,6 +57,7 @@ from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
 GAIN = 0.25  # nats for each object of the background
+MOST = 0.85  # of the objects that may be noise: more was never tried
 KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
@@ -101,6 +103,8 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
 
     if share == 0.0 or gain <= GAIN * clouds.noise:
         return no(f"a background explains the data no better ({gain:+.2f} nats an object)")
+    if share > MOST:
+        return no(f"{share:.0%} would be, more than is believed (curves need affinity='auto')")
     if stayed < KEPT:
         return no(f"a background would take {1.0 - stayed:.0%} of the dominant sets' own objects")
     if not are_clouds(sample, with_it, same):

@@ -56,6 +56,16 @@ class _Pass:
         return compiled_tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
 
 
+def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floats, float, bool]:
+    """The maximum of highest value among some objects: its weights, f, and whether it is strict."""
+    run = _Pass(similarity, shift, alive)
+    best = run.maxima()[:1]
+    x, _ = run.weights(best)
+    members = np.flatnonzero(x)
+    payoffs = similarity.gradient(members, x[members])[members] - shift * x[members]
+    return x, float(x[members] @ payoffs), bool(run.kind[best[0]] == compiled_tree.STRICT)
+
+
 def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
     """The dominant set of highest value among the objects that are alive; the callback is called once."""
     similarity = problem.similarity.require_path()
