@@ -10,9 +10,10 @@ edge of the pieces on its two sides, whichever is longer. Data without structure
           \tau_D = 0.01 + 1.6\,e^{-0.95 D} + 30\,e^{-3.2 D},
 
 and :math:`0.6 / \sqrt n` more; the second with mutual reachability (``min_samples`` above 1), which evens out
-the edges. Where no number is
-asked for, cuts are made as long as they are stronger than that, and than 0.3 of the strongest; the last
-counts that is clearly stronger than the next ones: a curve has many cuts that are about equally strong.
+the edges. Where no number is asked for, cuts are made as long as they are stronger than that, and than 0.3 of
+the strongest; with mutual reachability in more than 2.4 dimensions, where there are no curves,
+:math:`e^{1.5 (D - 2.4)}` times less. The last counts that is clearly stronger than the next ones: a curve has
+many cuts that are about equally strong.
 
 The dominant set of a piece is the largest subtree of single linkage that lies in it and is one at some shift:
 by docs/theory-path.md that is known exactly.
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.evidence import dimension
+from dominantsets.clusters import evidence
 from dominantsets.clusters.modes import LEAST
 from dominantsets.compiled import cuts as compiled_cuts
 from dominantsets.similarity import Path
@@ -38,7 +39,8 @@ from dominantsets.solvers.tree import best_within
 SHARE = 0.25  # of n / k inner objects that a cut leaves on both sides
 CLEARLY = 0.12  # by which the last cut must be stronger than the next AHEAD ones
 AHEAD = 2
-WEAK = 0.3  # of the strongest cut, below which none is made
+WEAK = 0.3  # of the strongest cut, below which none is made in up to CURVES dimensions
+CURVES = 2.4
 FULL = 5.0  # strength from which a cut is as strong as any
 MOST = 200  # clusters, where no number is asked for
 NEAR = 12  # neighbours that say how many dimensions there are
@@ -114,7 +116,8 @@ def cut_tree(
         The pieces.
     """
     tree, n = similarity.tree, similarity.n
-    least = _by_chance(n, _dimension(similarity), similarity.min_samples)
+    dimension = _dimension(similarity)
+    least = _by_chance(n, dimension, similarity.min_samples)
     forest = compiled_cuts.root_forest(n, *tree.ends)
     weights, lasting = _inner(tree), np.arange(tree.height.size)[::-1]
     first = tree.n_components
@@ -131,7 +134,8 @@ def cut_tree(
         weights = weights if share > 0.0 else np.ones(n)
     strengths = _strengths(tree, forest, edges, weights, least if n_clusters is None else -np.inf)
     if n_clusters is None:
-        edges = edges[: _number(strengths, least)]
+        beyond = max(0.0, dimension - CURVES) if similarity.min_samples > 1 else 0.0
+        edges = edges[: _number(strengths, least, WEAK * float(np.exp(-1.5 * beyond)))]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
     labels = _by_size(roots, wanted, LEAST if n_clusters is None else 1)
     return _with_cores(similarity, labels, edges, strengths, least, min_cluster_size, options, monitor)
@@ -169,12 +173,12 @@ def _strengths(
     return out
 
 
-def _number(strengths: list[float], least: float) -> int:
-    """How many cuts are more than chance."""
+def _number(strengths: list[float], least: float, weak: float = WEAK) -> int:
+    """How many cuts are more than chance, and than a share of the strongest."""
     found, strongest = 0, 0.0
     for k, strength in enumerate(strengths):
         strongest = max(strongest, strength)
-        if not strength > max(least, WEAK * min(strongest, FULL)):
+        if not strength > max(least, weak * min(strongest, FULL)):
             break
         if strength > max(strengths[k + 1 : k + 1 + AHEAD], default=-np.inf) + CLEARLY:
             found = k + 1
@@ -270,4 +274,4 @@ def _by_chance(n: int, dimension: float, min_samples: int) -> float:
 def _dimension(similarity: Path) -> float:
     """That of the data, from the nearest objects of some."""
     near = similarity.near(min(NEAR, similarity.n - 1))
-    return 2.0 if near is None else dimension(near)
+    return 2.0 if near is None else evidence.dimension(near)
