@@ -24,6 +24,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
+import _methods
 import _real
 from _curves import curves
 from _machine import machine
@@ -53,6 +54,11 @@ METHODS: dict[str, tuple[Labels, bool, bool]] = {  # labels, whether it can be t
     ),
     "HDBSCAN": (lambda X, _: HDBSCAN(min_cluster_size=15, copy=True).fit_predict(X), False, False),
 }
+
+for _name in ("Genie K", "lumbermark K", "EVoC"):  # where they are installed, for the benchmark only
+    _rival = _methods.METHODS[_name]
+    if _rival.installed:
+        METHODS[_name.removesuffix(" K")] = _rival.fit, _rival.told, _rival.told
 
 
 def data_sets(quick: bool) -> Iterator[tuple[str, str, np.ndarray, list[np.ndarray]]]:

@@ -9,6 +9,8 @@ def main() -> None:
     """Run the command line, or say in one sentence what it needs."""
     try:
         from dominantsets.app import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
