@@ -423,3 +423,9 @@ def test_one_giant_component_and_thousands_of_singletons():
     assert clusters.end.value in ("no_similarity", "not_coherent")
     model = DominantSets(affinity="precomputed").fit(graph)
     assert model.labels_[500:].max() == -1
+
+
+def test_a_graph_of_one_node_is_a_cluster():
+    with pytest.warns(UserWarning, match="one object"):
+        model = DominantSets(affinity="precomputed").fit(sp.csr_array((1, 1)))
+    assert model.labels_.tolist() == [0]

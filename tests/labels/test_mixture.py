@@ -54,7 +54,7 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
     t = np.array(squares)
     constant = -0.5 * dimension * np.log(2.0 * np.pi * variance)
     cores = Cores([None], np.zeros(1), np.array([0.5 / variance]), np.array([constant]))
-    rule = Labelling(cores, dimension, np.zeros(1), None, None, 1e-12, Verdict(False, 0.0, ""))
+    rule = Labelling(cores, dimension, np.zeros(1), None, None, np.full(1, 1e-12), Verdict(False, 0.0, ""))
     score = constant - 0.5 * t / variance
     labels, probabilities = rule.labels(np.zeros(t.size, dtype=np.int64), score, None, None)
     expected = gamma.sf(t, 0.5 * dimension, scale=2.0 * variance)

@@ -123,7 +123,7 @@ def find(
     if request.shift == "auto" and request.options.starts_anywhere:
         if similarity.is_geometric:
             return _each_at_its_scale(similarity, request, random_state, monitor)
-        if similarity.is_network:
+        if similarity.is_network and similarity.n > 1:
             return _of_network(similarity, request, monitor)
         if similarity.is_tree:
             return _of_tree(similarity, request, monitor)

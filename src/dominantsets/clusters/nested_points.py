@@ -194,4 +194,4 @@ def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Lab
         inside[k] = float(weights @ own[some]) - 2.0 * start.square
     level = np.zeros(len(balls))
     cores = Cores(mixtures, inside, level + 1.0, level)
-    return Labelling(cores, 1.0, level, None, None, 0.0, Verdict(False, 0.0, ""))
+    return Labelling(cores, 1.0, level, None, None, level, Verdict(False, 0.0, ""))

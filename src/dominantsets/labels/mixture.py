@@ -64,6 +64,7 @@ SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
+FEW_OBJECTS = 30  # of a cluster in the sample, below which none is too far to be of it
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -193,8 +194,8 @@ class Labelling:
         The background, where there is one.
     judges : Cores or None
         The clusters that the background is compared with, where these are not those that give labels.
-    least : float
-        Probabilities below which an object is noise.
+    least : ndarray
+        For each cluster, the probability below which an object is noise.
     verdict : Verdict
         Whether there is noise.
     """
@@ -204,7 +205,7 @@ class Labelling:
     rest: Floats
     background: Cores | None
     judges: Cores | None
-    least: float
+    least: Floats
     verdict: Verdict
 
     def labels(
@@ -217,7 +218,7 @@ class Labelling:
         t = (self.cores.constants[best] - score) / self.cores.rates[best]
         variances = 0.5 / self.cores.rates[best]
         probabilities = np.asarray(gammaincc(0.5 * self.dimension, np.maximum(t, 0.0) / (2.0 * variances)))
-        noise = probabilities < self.least
+        noise = probabilities < self.least[best]
         if behind is not None:
             noise |= behind > (score + self.rest[best] if before is None else before)
         return np.where(noise, -1, best), np.where(noise, 0.0, probabilities)
@@ -309,13 +310,15 @@ def label_by_clouds(
             judges = judges._replace(constants=judges.constants + fit.clouds.rest())
         fit = _judged(sample, starts, dimension, False, clouds, monitor).fit
     cores = _cores(similarity, objects, sample, fit)
-    farthest = FARTHEST if noise == "auto" and clouds else 0.0
+    # how wide a cluster of few objects is, is known too badly to say that one is not of it
+    sure = fit.parts.sum(axis=0) >= FEW_OBJECTS
+    farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
     rule = Labelling(cores, fit.clouds.dimension, rest, background, judges, farthest, verdict)
     if isinstance(noise, str) or noise is None:
         return rule
     _, probabilities = rule.of(similarity)
-    least = float(np.quantile(probabilities, noise)) if noise > 0.0 else 0.0
+    least = np.full(len(starts), float(np.quantile(probabilities, noise)) if noise > 0.0 else 0.0)
     sentence = f"{noise:.0%} are called noise, as asked: those farthest out in their clusters."
     return Labelling(
         cores, fit.clouds.dimension, rest, None, None, least, Verdict(noise > 0.0, 0.0, sentence)
