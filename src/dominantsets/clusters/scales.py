@@ -272,6 +272,11 @@ class Scales:
         return kappa * self.n / self.objects.size - self.sample.own
 
     @property
+    def has_clouds(self) -> bool:
+        """Whether the groups are clouds of points, and not directions."""
+        return self._similarity.has_clouds
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the tree."""
         return self.tree is not None and self.tree.interrupted

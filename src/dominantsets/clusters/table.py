@@ -221,8 +221,8 @@ def _advice(scales: Scales, rows: list[Row], wanted: int | None) -> str:
     tree = scales.tree
     if tree is None:
         return ""
-    if scales.sample.rows.shape[1] > 1 and tree.dimension < CURVED:
-        return "The points look like curves: try affinity='path'."
+    if scales.has_clouds and scales.sample.rows.shape[1] > 1 and tree.dimension < CURVED:
+        return "The points look like curves: try affinity='auto', or affinity='path'."
     parents = [node for node in scales.groups() if len(node.children) > 1]
     if wanted is None and rows and parents:
         strength = float(np.median([row.persistence for row in rows]))
@@ -232,8 +232,7 @@ def _advice(scales: Scales, rows: list[Row], wanted: int | None) -> str:
             return f"Two scales are about equally strong: n_clusters={coarse} or {len(rows)}."
     if wanted is None and len(rows) == 1:
         return (
-            "If there should be more groups, pass n_clusters; curved ones need affinity='path', those of "
-            "images affinity='diffusion'."
+            "If there should be more groups, pass n_clusters; those that are not round need affinity='auto'."
         )
     doubtful = sum(row.chance > 1.0 for row in rows)
     if wanted is not None and doubtful:

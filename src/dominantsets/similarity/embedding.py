@@ -18,7 +18,7 @@ from dominantsets.similarity.formulas import SQEUCLIDEAN
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import check_neighbors
 from dominantsets.similarity.path import Path
-from dominantsets.similarity.search import make_search
+from dominantsets.similarity.search import Search
 
 # benchmarks/embedding.py says on what these were chosen
 COMPONENTS, EPOCHS = 4, 300
@@ -73,24 +73,13 @@ class Places:
         n = X.shape[0]
         d = check_int("n_components", n_components, at_least=1)
         epochs = check_int("n_epochs", n_epochs, at_least=0)
-        self._X, self._asked = X, (check_neighbors(n_neighbors, n), search, n_jobs)
-        self._made: Any = None
-        self.recall: float = self._search.recall
+        self._search = Search(X, check_neighbors(n_neighbors, n), search, n_jobs)
+        self.recall = self._search.recall
         if n == 1:
             self.graph, self.at = sp.csr_array((1, 1)), np.zeros((1, d))
             return
         self.graph = fuzzy_graph(*self._search.kneighbors())
         self.at = moved(self.graph, _first_places(X, self.graph, d), epochs).astype(np.float64)
-
-    @property
-    def _search(self) -> Any:
-        """The index of the objects, made when first asked for: files hold the features only once."""
-        if self._made is None:
-            self._made = make_search(self._X, *self._asked)
-        return self._made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_made": None}
 
     def of(self, new: Any) -> Floats:
         """New objects where their neighbours hold them: from the nearest one's place down the slope.

@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.graph import Graph
-from dominantsets.similarity.search import make_search
+from dominantsets.similarity.search import Search
 
 
 class Neighbors(Graph):
@@ -51,24 +51,13 @@ class Neighbors(Graph):
     ) -> None:
         n, d = X.shape
         k = check_neighbors(n_neighbors, n)
-        self._X, self._asked = X, (k, search, n_jobs)
-        self._made: Any = None
+        self._X, self._search = X, Search(X, k, search, n_jobs)
         self.recall = self._search.recall
         distances, nearest = self._search.kneighbors() if n > 1 else (np.zeros((1, 0)), np.zeros((1, 0), int))
         self._reach = distances.max(axis=1, initial=0.0) * (1.0 + self._search.slack)
         graph = _rows_of(nearest, n, 0.5)
         super().__init__(graph + graph.T)
         self.n_features = d
-
-    @property
-    def _search(self) -> Any:
-        """The index of the objects, made when first asked for: files hold the features only once."""
-        if self._made is None:
-            self._made = make_search(self._X, *self._asked)
-        return self._made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_made": None}
 
     def neighbors_of(self, new: Any) -> sp.csr_array:
         """Which objects are the nearest of new ones: one row of ones and zeros per new object."""

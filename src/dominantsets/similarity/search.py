@@ -44,6 +44,36 @@ def make_search(X: Any, k: int, search: str = "auto", n_jobs: int | None = None)
     return Lists(X, k)
 
 
+class Search:
+    """A search that is made when first asked for, and again after unpickling: files hold features only once.
+
+    Attributes
+    ----------
+    recall : float
+        Which share of the nearest is found, measured on some objects.
+    slack : float
+        By what share distances may be too small or too large.
+    """
+
+    def __init__(self, X: Any, k: int, search: str, n_jobs: int | None) -> None:
+        self._X, self._asked = X, (k, search, n_jobs)
+        self._made: Exact | Lists | None = None
+        self.recall, self.slack = self._index.recall, self._index.slack
+
+    @property
+    def _index(self) -> Exact | Lists:
+        if self._made is None:
+            self._made = make_search(self._X, *self._asked)
+        return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_made": None}
+
+    def kneighbors(self, X: Any = None) -> tuple[Floats, Ints]:
+        """Distances to the nearest of some rows, and which they are; of the objects without themselves."""
+        return self._index.kneighbors(X)
+
+
 class Exact:
     """The k nearest objects of each, by scikit-learn's search."""
 
