@@ -215,3 +215,12 @@ def test_sparse_features_and_bad_parameters():
         as_similarity(X, "diffusion", steps=4)
     with pytest.raises(ValueError, match="n_neighbors"):
         as_similarity(X, "diffusion", n_neighbors=60)
+
+
+def test_the_table_asks_for_nothing_that_was_not_asked_for():
+    """The number comes from the eigenvalues: nobody asked for one, and there is no noise to be judged."""
+    X, _ = make_blobs(300, centers=[(0, 0), (12, 0), (0, 12)], random_state=0)
+    text = str(DominantSets(affinity="diffusion").fit(X).selection_)
+    assert "asked" not in text
+    assert "border" in text
+    assert "affinity=" not in text

@@ -200,7 +200,8 @@ def _each_at_its_scale(
         monitor.hurry()
 
     def partition() -> Partition:
-        why = scales.hidden(len(run.balls)) if request.noise == "auto" else ""
+        judged = request.noise == "auto" and similarity.has_clouds  # directions have no noise to be judged
+        why = scales.hidden(len(run.balls)) if judged else ""
         starts, alone = starts_of(scales, run.balls), starts_of(scales, scales.alone)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
         return _by_clouds(
