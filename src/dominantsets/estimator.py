@@ -428,7 +428,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._averages: list[Any] = []
         if self.assign == "average":
             labels = assign_by_average(similarity, clusters, labels)
-            self._averages = [average_of(similarity, cluster) for cluster in clusters]
+            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
             sentence = "everybody is in the cluster with the highest average similarity."
         elif self.assign == "refine" and clusters:
             try:
@@ -440,7 +440,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             except KeyboardInterrupt:  # the cores are there
                 self.end_ = End.INTERRUPTED
         if self.assign != "average" and (self._rule is None or self._noise == "cores"):
-            self._levels = [Core.of(similarity, cluster) for cluster in clusters]
+            self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         self.assignment_rate_ = float((labels >= 0).mean())
         # as the caller's own data are kept: Dask arrays in the same chunks

@@ -9,25 +9,27 @@ are peeled off one after another at one shift.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.clusters.elliptic import cores as elliptic_cores
+from dominantsets.clusters.elliptic import fitted, label_by_ellipses, metrics
 from dominantsets.clusters.graph_tree import graph_groups, graph_partition
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
-from dominantsets.clusters.table import Selection, of_groups, of_pieces, of_scales, of_shift
+from dominantsets.clusters.table import Selection, of_ellipses, of_groups, of_pieces, of_scales, of_shift
 from dominantsets.clusters.tree_cut import cut_tree
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
 from dominantsets.labels.partition import Partition, label_by_fit, label_by_pieces
-from dominantsets.similarity import Similarity
+from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
@@ -121,6 +123,8 @@ def find(
         The clusters; after Ctrl-C or at the time limit, those that were found until then.
     """
     if request.shift == "auto" and request.options.starts_anywhere:
+        if similarity.is_elliptic:
+            return _of_ellipses(similarity, request, random_state, monitor)
         if similarity.is_geometric:
             return _each_at_its_scale(similarity, request, random_state, monitor)
         if similarity.is_network and similarity.n > 1:
@@ -183,6 +187,50 @@ def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
         len(clusters),
         partition,
     )
+
+
+def _of_ellipses(
+    similarity: Any, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """Clusters that each have their own metric, from the groups of other affinities."""
+    noise = "auto" if request.noise in ("auto", "cores") else None
+
+    def groups(rows: Floats, affinity: str) -> Ints:
+        params = {"path": {"min_samples": 5}, "diffusion": {"n_components": request.n_clusters}}
+        some = as_similarity(rows, affinity, **params.get(affinity, {}))
+        return labels_of(some, replace(request, noise=noise, keep=lambda *_: None), random_state, monitor)
+
+    size = max(SAMPLED, SOME * (request.n_clusters or 0))
+    mixture = fitted(similarity, chosen(similarity.degrees(), size), groups, monitor)
+    similarity.settle(metrics(mixture))
+    labels, _ = mixture.label(np.asarray(similarity.features, dtype=np.float64))
+    end = End.N_CLUSTERS
+    try:
+        clusters = elliptic_cores(similarity, mixture, labels, request.options, monitor)
+    except KeyboardInterrupt:  # outside a solve, which returns on its own
+        clusters, end = [], End.INTERRUPTED
+    cores = np.full(similarity.n, -1, dtype=np.int64)
+    for k, cluster in enumerate(clusters):
+        request.say(k + 1, cluster)
+        mine = cluster.members[labels[cluster.members] == k]
+        cores[mine] = k
+    return Found(
+        clusters,
+        cores,
+        of_ellipses(mixture, clusters, similarity.start),
+        request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0),
+        End.TIME_LIMIT if monitor.out_of_time() else end,
+        len(clusters),
+        lambda: label_by_ellipses(similarity, mixture, request.noise, len(clusters)),
+    )
+
+
+def labels_of(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Ints:
+    """The labels of all objects, -1 for noise, without anything else."""
+    found = find(similarity, request, random_state, monitor)
+    return found.partition().labels if found.clusters else found.cores
 
 
 def _each_at_its_scale(

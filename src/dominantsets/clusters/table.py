@@ -12,6 +12,7 @@ from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Ball, Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
 
 SHOWN = 40  # rows that are printed; the others are in ``rows``
@@ -178,6 +179,21 @@ def of_pieces(found: TreeCut, wanted: int | None) -> Selection:
     elif len(cuts) + 1 < len(rows):
         advice = f"{len(rows) - 1 - len(cuts)} of the {len(rows)} only fill up the number that was asked for."
     return Selection(reason, rows, advice=advice)
+
+
+def of_ellipses(mixture: Ellipses, clusters: list[DominantSet], start: str) -> Selection:
+    """The table of clusters that each have their own metric."""
+    nan = float("nan")
+    rows = [
+        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
+        for c in clusters
+    ]
+    began = "the best of several starts" if start == "auto" else f"from the groups of {start}"
+    return Selection(
+        f"Ellipses: {mixture.n_clusters} normal clouds, {began}; every cluster is a dominant set in the metric "
+        "of its own covariance.",
+        rows,
+    )
 
 
 def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:

@@ -25,7 +25,7 @@ def assign_by_average(similarity: Similarity, clusters: Sequence[DominantSet], l
     if left.size and len(clusters):
         best = np.full(left.size, -np.inf)
         for k, cluster in enumerate(clusters):
-            average = similarity.gradient(cluster.members, _equal(cluster))[left]
+            average = similarity.for_cluster(k).gradient(cluster.members, _equal(cluster))[left]
             if similarity.components is not None:  # nothing leads from one component to another
                 home = similarity.components[cluster.members[0]]
                 average[similarity.components[left] != home] = -np.inf
@@ -59,7 +59,8 @@ def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -
     """
     labels = np.full(new.shape[0], -1, dtype=np.int64)
     for k, core in enumerate(cores):
-        labels[(labels < 0) & (similarity.payoff_of(new, core.summary) > core.level)] = k
+        payoffs = similarity.for_cluster(k).payoff_of(new, core.summary)
+        labels[(labels < 0) & (payoffs > core.level)] = k
     return labels
 
 
@@ -67,7 +68,7 @@ def predict_by_average(similarity: Similarity, averages: Sequence[Any], new: Any
     """The cluster with the highest average similarity to a new object, from summaries of equal weights."""
     if not len(averages):
         return np.full(new.shape[0], -1, dtype=np.int64)
-    values = np.array([similarity.payoff_of(new, summary) for summary in averages])
+    values = np.array([similarity.for_cluster(k).payoff_of(new, s) for k, s in enumerate(averages)])
     return np.where(np.isneginf(values.max(axis=0)), -1, values.argmax(axis=0))
 
 

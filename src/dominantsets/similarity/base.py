@@ -107,6 +107,8 @@ class Similarity(ABC):
     has_clouds : bool
         Whether groups are clouds, with widths of their own and perhaps a background. Not in a spectral
         embedding: groups are directions, and what lies between two is on the border, not noise.
+    is_elliptic : bool
+        Whether every cluster has a metric of its own, see ``for_cluster``.
     n_groups : int or None
         How many groups the similarity itself tells of, where it does.
     costs_all_pairs : bool
@@ -130,6 +132,7 @@ class Similarity(ABC):
     is_network: bool = False
     is_tree: bool = False
     has_clouds: bool = True
+    is_elliptic: bool = False
     n_groups: int | None = None
     costs_all_pairs: bool = True
 
@@ -283,6 +286,10 @@ class Similarity(ABC):
     def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
         """The products of new objects' similarities with an x on ``support``."""
         return self.payoff_of(new, self.summarise(support, weights))
+
+    def for_cluster(self, k: int) -> Similarity:
+        """The similarity of which cluster k is a dominant set: this one, unless each has its own."""
+        return self
 
     def detached(self) -> Similarity:
         """What a saved model keeps: the similarity without objects that new ones do not need."""

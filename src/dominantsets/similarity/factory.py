@@ -17,6 +17,7 @@ from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
+from dominantsets.similarity.elliptic import Elliptic
 from dominantsets.similarity.embedding import embedding
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, LaplacianKernel, Rbf
@@ -36,11 +37,12 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
     "nearest_neighbors": Neighbors,
     "diffusion": Diffusion,
     "embedding": embedding,
+    "ellipses": Elliptic,
     "path": Path,
 }
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, "precomputed")
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
-DENSE_ONLY = ("laplacian", "euclidean", "path")  # affinities that refuse sparse features
+DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
 
 def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, **params: Any) -> Similarity:
@@ -57,7 +59,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
         ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
         ``"diffusion"`` (random walks on that graph), ``"embedding"`` (neighbours brought together in few
-        dimensions) or ``"precomputed"``. A callable gets two arrays of feature rows (two arrays of object
+        dimensions), ``"ellipses"`` (M - D², every cluster with its own metric) or ``"precomputed"``. A callable gets two arrays of feature rows (two arrays of object
         numbers where X is an int) and returns the array of their similarities; any of
         ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
@@ -69,7 +71,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
         ("auto", "exact", "approximate") for nearest_neighbors, diffusion and embedding; diffusion also takes
         ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say), embedding
-        ``n_components``, ``n_epochs`` and ``then`` ("path" or "balls");
+        ``n_components``, ``n_epochs`` and ``then`` ("path" or "balls"), ellipses ``start``;
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns
