@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, is_dask, is_tensor
+from dominantsets.similarity.dense import checked_distances
+from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, PRECOMPUTED, is_dask, is_tensor
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -46,7 +47,15 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         affinity, params = estimator._choose(X, seen)
     elif isinstance(affinity, str) and affinity in NUMBERED:
         params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
+    elif _undecided(estimator, X, affinity, params):
+        affinity, params = estimator._choose(checked_distances(X), True, distances=True)
     return as_similarity(X, affinity, device=device, **params)
+
+
+def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) -> bool:
+    """Whether a matrix of distances may become what suits it."""
+    distances = isinstance(affinity, str) and affinity == "precomputed_distance" and not sp.issparse(X)
+    return distances and not params and hasattr(estimator, "_choose")
 
 
 def is_given(estimator: Any, X: Any) -> bool:
@@ -74,7 +83,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
 
 def set_tags(tags: Any, affinity: Any) -> Any:
     """The scikit-learn tags of the input that an affinity takes."""
-    precomputed = isinstance(affinity, str) and affinity == "precomputed"
+    precomputed = isinstance(affinity, str) and affinity in PRECOMPUTED
     refuses = isinstance(affinity, str) and affinity in DENSE_ONLY
     tags.input_tags.sparse = not (refuses or callable(affinity))
     tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed

@@ -23,10 +23,11 @@ from dominantsets._checks import warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
-from dominantsets.clusters.choice import choose_affinity, unseen
+from dominantsets.clusters.choice import Choice, choose, unseen
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import check_multistart, sampled_start
 from dominantsets.clusters.peeling import check_peeling
+from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.table import Selection
 from dominantsets.labels.average import (
     Core,
@@ -75,13 +76,18 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Number of clusters: those that stand alone first, others only to fill up. Without it, those that stand
         alone: more persistent, or sharper, than chance would have it in data without structure
         (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
-    affinity : str, callable or Similarity, default="sqeuclidean"
-        How similarity comes from X. ``"auto"`` finds out: round groups, curves and surfaces are tried on a
-        sample (``print(selection_)`` has the table). Else ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1),
+    affinity : str, callable or Similarity, default="auto"
+        How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or of
+        any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a shift
+        or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
+        ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
+        ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
         ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph) and ``"embedding"`` (few
         dimensions where neighbours are near), both for images and other data with groups that are not round,
-        ``"precomputed"`` (X is the similarity; sparse: a graph) or a callable of two sets of rows.
+        ``"precomputed"`` (X is the similarity; sparse: a graph), ``"precomputed_distance"`` (X holds distances;
+        what becomes of them is found out, unless ``affinity_params={"then": ...}`` says it) or a callable of
+        two sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.
@@ -175,7 +181,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     similarity_ : Similarity
         The similarity that was clustered.
     affinity_, affinity_params_ : str and dict
-        With ``affinity="auto"``, what was taken; ``choice_`` is how it came about.
+        The affinity, and its parameters: with ``affinity="auto"`` what was taken.
+    choice_ : Choice or None
+        How it came about, to be printed; None where the affinity was given.
     n_features_in_ : int
         Number of columns of X.
 
@@ -218,7 +226,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_clusters: int | None = None,
         *,
-        affinity: Any = "sqeuclidean",
+        affinity: Any = "auto",
         affinity_params: dict[str, Any] | None = None,
         shift: float | str = "auto",
         algorithm: str = "auto",
@@ -300,6 +308,12 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         noise = self._former().get("keep_noise", self.noise)
         return "cores" if noise == "payoff" else noise
 
+    @property
+    def _noise_asked(self) -> Any:
+        """What is asked about noise: nobody is called so where parts of the data find another background."""
+        doubtful = self.choice_ is not None and self.choice_.taken.is_noise_doubtful
+        return None if doubtful and self._noise == "auto" else self._noise
+
     def _checked(self) -> SolverOptions:
         """The solver's options, once all parameters are checked."""
         for name in self._former():
@@ -339,6 +353,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
         """
         options = self._checked()
+        self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
+        self.choice_: Choice | None = None
         similarity = similarity_of(self, X, self.device)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
@@ -366,7 +382,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.shift,
             options,
             int(self.min_cluster_size),
-            self._noise,
+            self._noise_asked,
             int(self.n_starts),
             self.n_jobs,
             self._grouped("multistart_params"),
@@ -376,19 +392,23 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
         self.solver_options_, self.selection_ = found.options, found.selection
-        if self.affinity == "auto":
+        if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
         self._set_clusters(found.clusters, found.cores)
         self._set_labels(found.partition)
 
-    def _choose(self, X: Any, seen: bool) -> tuple[str, dict[str, Any]]:
+    def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
-        if sp.issparse(X):
-            self.choice_ = unseen("cosine", "Sparse rows: the cosine.")
-        elif not seen:
+        if not seen:
             self.choice_ = unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
+        elif not isinstance(self.shift, str) or self.algorithm != "auto":
+            asked = "algorithm" if isinstance(self.shift, str) else "shift"
+            self.choice_ = unseen(
+                "cosine" if sp.issparse(X) else "sqeuclidean", f"The {asked} was given: nothing was compared."
+            )
         else:
-            self.choice_ = choose_affinity(X, self.n_clusters, Monitor(self.max_time))
+            sample = sample_of(X, self.n_clusters, distances)
+            self.choice_ = choose(sample, self.n_clusters, Monitor(self.max_time))
         taken = self.choice_.taken
         self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
         return self.affinity_, self.affinity_params_
@@ -433,6 +453,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         elif self.assign == "refine" and clusters:
             try:
                 labels, probabilities, self._rule, sentence = partition()
+                if self._noise_asked != self._noise:
+                    sentence = "nobody is called noise: other parts of the data find another background."
                 if self._noise == "cores":
                     labels = np.where(cores >= 0, labels, -1)
                     probabilities = np.where(cores >= 0, probabilities, 0.0)

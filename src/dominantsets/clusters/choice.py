@@ -6,17 +6,19 @@ A candidate is an affinity with its parameters, and the groups that it finds. Th
 groups of the candidates and compared with a density that has no shape
 (:mod:`dominantsets.clusters.goodness`). Where the best of them explains unseen objects significantly better,
 it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are taken where
-they find a background by evidence.
+they find a background by evidence, and parts of the sample find the same one; where parts do not, nobody is
+called noise.
 
 *How well are they apart, and how stable are they?* Else groups are judged by c, the conductance of each on a
 graph of neighbours (:mod:`dominantsets.clusters.separation`), and t, the mean agreement with the groups that
 70 % of the sample have, by the adjusted Rand index. With a number of clusters K the lowest
 
-.. math:: \sum_k v_k \log c_k - 4 t
+.. math:: \sum_k v_k \log c_k - 8 t
 
-wins, :math:`v_k` the share of the links that cluster k has; without one the highest
-:math:`t^2 \sum_k \log(0.12 / c_k)`, in which one cluster counts 0: where no candidate has groups that are
-apart and stable, nothing is there.
+wins, :math:`v_k` the share of the links that cluster k has, at most twice an equal share; without one the highest
+:math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that are apart
+and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data without structure
+have more.
 """
 
 from __future__ import annotations
@@ -27,22 +29,19 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.find import Request, labels_of
+from dominantsets._typing import Ints
+from dominantsets.clusters.find import Noise, Request, labels_of
 from dominantsets.clusters.goodness import Cloud, best_cloud
-from dominantsets.clusters.scales import chosen
-from dominantsets.clusters.separation import LEAST, conductances, neighbour_graph
-from dominantsets.similarity import as_similarity
+from dominantsets.clusters.samples import Sample, Way
+from dominantsets.clusters.separation import LEAST, conductances
 from dominantsets.solvers import Monitor, SolverOptions
 
-SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
-SAMPLE_A_CLUSTER = 40
+FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
-STABLE = 4.0  # what stability is worth, in logarithms of conductance
-APART = 0.12  # conductance above which a group is not apart
-MANY = 10  # dimensions above which an embedding in few is tried, and a spanning tree takes all pairs
-TREES, WALKS, PLACES = 20_000, 20_000, 200_000  # objects up to which these take seconds
+STABLE = 8.0  # what stability is worth, in logarithms of conductance
+LARGEST = 2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
 SURE = 0.98  # stability from which perfectly separate groups need no rival
+BELIEVED = 0.5  # agreement of parts about a background from which it is one
 SIGNIFICANT = 2.0  # standard errors by which clouds must explain unseen objects better
 
 
@@ -69,6 +68,8 @@ class Candidate:
         mean logarithm; nan where it was not tried.
     noise : float
         Share of the sample that is called noise.
+    noise_stability : float
+        The mean agreement of the labels with noise with those of parts; 1 where nobody is noise.
     note : str
         Why it dropped out, if it did.
     """
@@ -81,7 +82,18 @@ class Candidate:
     score: float = -np.inf
     explains: float = np.nan
     noise: float = 0.0
+    noise_stability: float = 1.0
     note: str = ""
+
+    @property
+    def is_noise_doubtful(self) -> bool:
+        """Whether other parts of the data find another background."""
+        return self.noise_stability < BELIEVED
+
+    @property
+    def title(self) -> str:
+        """What it is called in the table."""
+        return str(self.params.get("then", self.affinity))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +130,7 @@ class Choice:
                 f"{c.n_clusters:9d} {c.separation:11.2f} {c.stability:10.2f} {score} {explains} "
                 f"{c.noise:6.0%}{mark}"
             )
-            lines.append(f"{c.affinity:>12} {c.note or numbers}")
+            lines.append(f"{c.title:>12} {c.note or numbers}")
         return "\n".join([*lines, self.reason])
 
 
@@ -137,28 +149,13 @@ def unseen(affinity: str, reason: str) -> Choice:
     return Choice(taken, [taken], 0, reason)
 
 
-def candidates(n: int, d: int, n_clusters: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """What is tried for so many objects and dimensions: the cheapest first.
-
-    Only what takes seconds for all objects; places of few dimensions only where there are many.
-    """
-    found: list[tuple[str, dict[str, Any]]] = [("sqeuclidean", {})]
-    if n <= TREES or d <= MANY:
-        found.insert(0, ("path", {"min_samples": 5}))
-    if n <= WALKS:
-        found.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
-    if d > MANY and n <= PLACES:
-        found.append(("embedding", {}))
-    return found
-
-
-def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:
-    """Choose an affinity for rows of features in memory.
+def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
+    """Choose an affinity.
 
     Parameters
     ----------
-    X : ndarray
-        The rows.
+    sample : Sample
+        Some of the objects, and the affinities that may suit them.
     n_clusters : int, optional
         Clusters asked for.
     monitor : Monitor
@@ -169,48 +166,150 @@ def choose_affinity(X: Any, n_clusters: int | None, monitor: Monitor) -> Choice:
     Choice
         The choice, and what it was made from.
     """
-    size = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
-    few = Candidate("sqeuclidean", note="too little to compare")
-    if X.shape[0] < 8 or (n_clusters or 0) * 4 > X.shape[0]:
-        return Choice(few, [few], X.shape[0], "There are too few objects to compare: balls.")
-    rows = np.asarray(X[chosen(as_similarity(X, "sqeuclidean").degrees(), size)], dtype=np.float64)
-    graph, tried, notes = neighbour_graph(rows), list[_Tried](), list[Candidate]()
-    parts = _parts(rows)
-    for name, params in candidates(X.shape[0], X.shape[1], n_clusters):
-        if tried and monitor.out_of_time():
-            break
-        try:
-            tried.append(_tried(rows, parts, graph, name, params, n_clusters, monitor))
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
-            notes.append(Candidate(name, params, note=f"dropped out: {error}"))
-            continue
-        last = tried[-1].candidate
-        perfect = last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST)
-        if perfect and last.stability >= SURE and n_clusters is not None:
-            reason = f"{last.affinity} has as many groups as were asked for, with nothing between them."
-            return Choice(last, [t.candidate for t in tried] + notes, len(rows), reason)
-    found = [t.candidate for t in tried] + notes
-    if not tried:
-        return Choice(few, [*found, few], len(rows), "No candidate could be tried: balls.")
-    cloud = _clouds(rows, parts, tried, monitor) if X.shape[1] <= MANY else None
-    if cloud is not None:
-        found, best = _with_cloud(found, cloud, graph, n_clusters)
-        if cloud.lift > SIGNIFICANT * cloud.error:
-            return Choice(best, found, len(rows), _explained(best, cloud))
-    balls = next((c for c in found if c.affinity == "sqeuclidean" and not c.note), None)
-    if X.shape[1] > MANY and balls is not None and balls.noise > 0.0:
-        reason = f"A background was found about the balls ({balls.noise:.0%} of the objects): balls."
-        return Choice(balls, found, len(rows), reason)
-    best = max(found, key=lambda candidate: candidate.score)
-    if not np.isfinite(best.score) or (n_clusters is None and best.score <= 0.0):
-        best = balls or few
-        reason = "No candidate has groups that are apart and stable: balls, which say so."
-    else:
+    if sample.n < max(FEWEST, FEWEST_A_CLUSTER * (n_clusters or 0)):
+        taken = Candidate(*_balls(sample), note="too little to compare")
+        return Choice(taken, [taken], sample.n, "There are too few objects to compare: balls.")
+    return _Contest(sample, n_clusters, monitor).decide()
+
+
+def _balls(sample: Sample) -> Way:
+    """The way that is taken where nothing speaks for another one."""
+    return next(way for way in sample.ways if way[0] == sample.balls and way[1].get("then") != "path")
+
+
+class _Contest:
+    """Candidates, tried one after another on a sample until the choice is clear."""
+
+    def __init__(self, sample: Sample, n_clusters: int | None, monitor: Monitor) -> None:
+        self._sample, self._wanted, self._monitor = sample, n_clusters, monitor
+        self._graph, self._tried = sample.graph(), list[_Tried]()
+        self._dropped: list[Candidate] = []
+        order, random = sample.order(), np.random.RandomState(0)
+        size = int(PART * sample.n)
+        self._parts = [np.sort(order[random.permutation(sample.n)[:size]]) for _ in range(PARTS)]
+
+    def decide(self) -> Choice:
+        """The choice."""
+        for way in self._sample.ways:
+            if self._tried and self._monitor.out_of_time():
+                break
+            try:
+                self._tried.append(self._try(way))
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
+                self._dropped.append(Candidate(*way, note=f"dropped out: {error}"))
+                continue
+            choice = self._early(self._tried[-1].candidate)
+            if choice is not None:
+                return choice
+        if not self._tried:
+            taken = Candidate(*_balls(self._sample), note="nothing could be tried")
+            return self._choice(taken, "No candidate could be tried: balls.")
+        cloud = self._clouds()
+        if cloud is not None:
+            best = self._with_cloud(cloud)
+            if cloud.lift > SIGNIFICANT * cloud.error:
+                return self._choice(best, _explained(best, cloud))
+        found = [tried.candidate for tried in self._tried]
+        best = max(found, key=lambda candidate: candidate.score)
+        if self._wanted is None and best.score <= 0.0:
+            balls = _balls(self._sample)
+            best = next((c for c in found if (c.affinity, c.params) == balls), best)
+            return self._choice(best, "No candidate has groups that are apart and stable: balls, which say so.")
         reason = (
-            f"{best.affinity} has the groups that are best apart (mean conductance "
+            f"{best.title} has the groups that are best apart (mean conductance "
             f"{np.exp(best.separation):.2g}) and stable ({best.stability:.2f} agreement with parts)."
         )
-    return Choice(best, found, len(rows), reason)
+        return self._choice(best, reason)
+
+    def _choice(self, best: Candidate, reason: str) -> Choice:
+        found = [tried.candidate for tried in self._tried]
+        found += [] if any(best is c for c in found) else [best]
+        return Choice(best, found + self._dropped, self._sample.n, reason)
+
+    def _early(self, last: Candidate) -> Choice | None:
+        """The choice, where the last candidate needs no rival."""
+        perfect = last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST)
+        if perfect and last.stability >= SURE and self._wanted is not None:
+            reason = f"{last.title} has as many groups as were asked for, with nothing between them."
+            return self._choice(last, reason)
+        if last.affinity != self._sample.balls or last.noise == 0.0 or last.is_noise_doubtful:
+            return None
+        if self._sample.rows is None:  # clouds can not be asked
+            reason = f"A background was found about the balls ({last.noise:.0%} of the objects): balls."
+            return self._choice(last, reason)
+        cloud = self._clouds()
+        if cloud is not None and cloud.is_round and cloud.lift > SIGNIFICANT * cloud.error:
+            best = self._with_cloud(cloud)
+            return self._choice(best, _explained(best, cloud))
+        return None
+
+    def _clouds(self) -> Cloud | None:
+        """The clouds that explain most: round ones from balls, and any from all candidates."""
+        rows = self._sample.rows
+        if rows is None:
+            return None
+        starts = []
+        for tried in self._tried:
+            name = tried.candidate.affinity
+            starts.append((name, tried.labels, name == self._sample.balls))
+            if (tried.with_noise < 0).any():
+                starts.append((name, tried.with_noise, name == self._sample.balls))
+        return best_cloud(rows, self._parts, starts, self._monitor)
+
+    def _with_cloud(self, cloud: Cloud) -> Candidate:
+        """The candidate that clouds speak for; it stands in the table from now on."""
+        if cloud.is_round:
+            for place, tried in enumerate(self._tried):
+                if tried.candidate.affinity == self._sample.balls:
+                    best = replace(tried.candidate, explains=cloud.lift)
+                    self._tried[place] = replace(tried, candidate=best)
+                    return best
+        separation, _ = self._separation(cloud.labels)
+        count, noise = int(cloud.labels.max()) + 1, float((cloud.labels < 0).mean())
+        best = Candidate("ellipses", {"start": cloud.start}, count, separation, cloud.stability)
+        best = replace(best, explains=cloud.lift, noise=noise)
+        self._tried.append(_Tried(best, cloud.labels, cloud.labels))
+        return best
+
+    def _separation(self, labels: Ints) -> tuple[float, Any]:
+        """The mean logarithm of the groups' conductances, and all of them."""
+        cut, shares = conductances(self._graph, labels)
+        counted = np.minimum(shares, LARGEST / cut.size)
+        return (float(counted @ np.log(cut)) if cut.size > 1 else 0.0), np.log(cut)
+
+    def _try(self, way: Way) -> _Tried:
+        labels, noisy = self._labels(way, None, self._wanted, None, "auto")
+        labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        count = int(labels.max()) + 1
+        # parts are asked for as many groups: with fewer objects there is less evidence for a number
+        number = count if self._wanted is None else self._wanted
+        wanted: tuple[Noise, ...] = (None, "auto") if (noisy < 0).any() else (None,)
+        again = [self._labels(way, part, number, *wanted) for part in self._parts]
+        stability = self._agreement(labels, [each[0] for each in again])
+        noise_stability = self._agreement(noisy, [each[-1] for each in again]) if len(wanted) > 1 else 1.0
+        separation, logs = self._separation(labels)
+        if self._wanted is not None:
+            score = STABLE * stability - separation
+        elif count < 2:
+            score = 0.0
+        else:
+            score = max(stability, 0.0) ** 2 * float((np.log(self._sample.apart) - logs).sum())
+        noise = float((noisy < 0).mean())
+        found = Candidate(*way, count, separation, stability, score, np.nan, noise, noise_stability)
+        return _Tried(found, labels, noisy)
+
+    def _agreement(self, labels: Ints, again: list[Ints]) -> float:
+        """Of labels with those of the parts."""
+        pairs = zip(self._parts, again, strict=True)
+        return float(np.mean([adjusted_rand_score(labels[part], other) for part, other in pairs]))
+
+    def _labels(
+        self, way: Way, objects: Ints | None, n_clusters: int | None, *noises: Noise
+    ) -> list[Ints]:
+        """The labels of the sample or a part of it, by one candidate."""
+        request = Request(n_clusters, "auto", SolverOptions().checked())
+        similarity = self._sample.similarity(way, objects)
+        return labels_of(similarity, request, np.random.RandomState(0), self._monitor, *noises)
 
 
 def _explained(best: Candidate, cloud: Cloud) -> str:
@@ -220,90 +319,3 @@ def _explained(best: Candidate, cloud: Cloud) -> str:
         f"{best.n_clusters} {shape}{background} explain unseen objects better than a density without a shape "
         f"does ({cloud.lift:+.2f} of the logarithm, error {cloud.error:.2f}): {best.affinity}."
     )
-
-
-def _clouds(rows: Floats, parts: list[Ints], tried: list[_Tried], monitor: Monitor) -> Cloud | None:
-    """The clouds that explain most: round ones from balls, and any from all candidates."""
-    starts = []
-    for t in tried:
-        name = t.candidate.affinity
-        starts.append((name, t.labels, name == "sqeuclidean"))
-        if (t.with_noise < 0).any():
-            starts.append((name, t.with_noise, name == "sqeuclidean"))
-    return best_cloud(rows, parts, starts, monitor)
-
-
-def _with_cloud(
-    found: list[Candidate], cloud: Cloud, graph: Any, n_clusters: int | None
-) -> tuple[list[Candidate], Candidate]:
-    """The candidates with what clouds explain, and the one that the clouds speak for."""
-    if cloud.is_round:
-        place = next(i for i, c in enumerate(found) if c.affinity == "sqeuclidean")
-        best = replace(found[place], explains=cloud.lift)
-        return [*found[:place], best, *found[place + 1 :]], best
-    labels = cloud.labels
-    count, separation = int(labels.max()) + 1, 0.0
-    if count > 1:
-        cut, shares = conductances(graph, labels)
-        separation = float(shares @ np.log(cut))
-    best = Candidate(
-        "ellipses",
-        {"start": cloud.start},
-        count,
-        separation,
-        cloud.stability,
-        explains=cloud.lift,
-        noise=float((labels < 0).mean()),
-    )
-    return [*found, best], best
-
-
-def _parts(rows: Floats) -> list[Ints]:
-    """Parts of the sample, the same ones in whatever order the rows come."""
-    n, order = len(rows), np.lexsort(rows.T[::-1])
-    random = np.random.RandomState(0)
-    return [np.sort(order[random.permutation(n)[: int(PART * n)]]) for _ in range(PARTS)]
-
-
-def _tried(
-    rows: Floats,
-    parts: list[Ints],
-    graph: Any,
-    name: str,
-    params: dict[str, Any],
-    n_clusters: int | None,
-    monitor: Monitor,
-) -> _Tried:
-    labels = _labels(rows, name, params, n_clusters, None, monitor)
-    again = [_labels(rows[part], name, params, n_clusters, None, monitor) for part in parts]
-    noisy = _labels(rows, name, params, n_clusters, "auto", monitor) if name == "sqeuclidean" else labels
-    labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
-    stability = float(
-        np.mean([adjusted_rand_score(labels[p], other) for p, other in zip(parts, again, strict=True)])
-    )
-    count = int(labels.max()) + 1
-    cut, shares = conductances(graph, labels)
-    separation = float(shares @ np.log(cut)) if count > 1 else 0.0
-    if n_clusters is not None:
-        score = STABLE * stability - separation
-    elif count < 2:
-        score = 0.0
-    else:
-        score = max(stability, 0.0) ** 2 * float((np.log(APART) - np.log(cut)).sum())
-    noise = float((noisy < 0).mean())
-    return _Tried(
-        Candidate(name, params, count, separation, stability, score, noise=noise), labels, noisy
-    )
-
-
-def _labels(
-    rows: Floats,
-    name: str,
-    params: dict[str, Any],
-    n_clusters: int | None,
-    noise: str | None,
-    monitor: Monitor,
-) -> Ints:
-    """The labels of all rows, by one candidate."""
-    request = Request(n_clusters, "auto", SolverOptions().checked(), noise=noise)
-    return labels_of(as_similarity(rows, name, **params), request, np.random.RandomState(0), monitor)

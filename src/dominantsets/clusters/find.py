@@ -36,6 +36,7 @@ from dominantsets.solvers.result import HALTS, End
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 
+Noise = float | str | None
 Keep = Callable[[Similarity, str, dict[str, Any], list[str]], Checkpoint | None]
 
 
@@ -62,7 +63,7 @@ class Request:
     shift: float | str
     options: SolverOptions
     min_cluster_size: int = 1
-    noise: float | str | None = "auto"
+    noise: Noise = "auto"
     n_starts: int = 1
     n_jobs: int | None = None
     multistart: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class Found:
     n_passes : int
         Passes of multi-start; else as many as clusters.
     partition : callable
-        Gives all objects their labels.
+        Gives all objects their labels; another decision about noise may be passed.
     """
 
     clusters: list[DominantSet]
@@ -98,7 +99,7 @@ class Found:
     options: SolverOptions
     end: End | None
     n_passes: int
-    partition: Callable[[], Partition]
+    partition: Callable[..., Partition]
 
 
 def find(
@@ -146,9 +147,9 @@ def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
     for k in range(len(clusters) - 1, -1, -1):  # of overlapping ones, the most certain
         cores[clusters[k].members] = k
 
-    def partition() -> Partition:
-        if isinstance(request.noise, float):
-            return label_by_fit(similarity, clusters, cores, request.noise, monitor)
+    def partition(noise: Noise = request.noise) -> Partition:
+        if isinstance(noise, float):
+            return label_by_fit(similarity, clusters, cores, noise, monitor)
         return graph_partition(similarity, groups)
 
     return Found(
@@ -175,8 +176,8 @@ def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
     for k, cluster in enumerate(clusters):
         cores[cluster.members] = k
 
-    def partition() -> Partition:
-        return label_by_pieces(similarity, clusters, labels, request.noise)
+    def partition(noise: Noise = request.noise) -> Partition:
+        return label_by_pieces(similarity, clusters, labels, noise)
 
     return Found(
         clusters,
@@ -198,7 +199,8 @@ def _of_ellipses(
     def groups(rows: Floats, affinity: str) -> Ints:
         params = {"path": {"min_samples": 5}, "diffusion": {"n_components": request.n_clusters}}
         some = as_similarity(rows, affinity, **params.get(affinity, {}))
-        return labels_of(some, replace(request, noise=noise, keep=lambda *_: None), random_state, monitor)
+        quiet = replace(request, keep=lambda *_: None, say=lambda *_: None)
+        return labels_of(some, quiet, random_state, monitor, noise)[0]
 
     size = max(SAMPLED, SOME * (request.n_clusters or 0))
     mixture = fitted(similarity, chosen(similarity.degrees(), size), groups, monitor)
@@ -221,16 +223,20 @@ def _of_ellipses(
         request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0, 0),
         End.TIME_LIMIT if monitor.out_of_time() else end,
         len(clusters),
-        lambda: label_by_ellipses(similarity, mixture, request.noise, len(clusters)),
+        lambda noise=request.noise: label_by_ellipses(similarity, mixture, noise, len(clusters)),
     )
 
 
 def labels_of(
-    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
-) -> Ints:
-    """The labels of all objects, -1 for noise, without anything else."""
+    similarity: Similarity,
+    request: Request,
+    random_state: np.random.RandomState,
+    monitor: Monitor,
+    *noises: Noise,
+) -> list[Ints]:
+    """The labels of all objects, -1 for noise, without anything else, for some decisions about noise."""
     found = find(similarity, request, random_state, monitor)
-    return found.partition().labels if found.clusters else found.cores
+    return [found.partition(noise).labels if found.clusters else found.cores for noise in noises]
 
 
 def _each_at_its_scale(
@@ -247,13 +253,13 @@ def _each_at_its_scale(
     if end in HALTS.values():
         monitor.hurry()
 
-    def partition() -> Partition:
-        judged = request.noise == "auto" and similarity.has_clouds  # directions have no noise to be judged
+    def partition(noise: Noise = request.noise) -> Partition:
+        judged = noise == "auto" and similarity.has_clouds  # directions have no noise to be judged
         why = scales.hidden(len(run.balls)) if judged else ""
         starts, alone = starts_of(scales, run.balls), starts_of(scales, scales.alone)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
         return _by_clouds(
-            similarity, scales.objects, scales.sample, starts, dimension, request.noise, monitor, why, alone
+            similarity, scales.objects, scales.sample, starts, dimension, noise, monitor, why, alone
         )
 
     return Found(
@@ -273,7 +279,7 @@ def _by_clouds(
     sample: Coordinates,
     starts: list[Start],
     dimension: float,
-    noise: float | str | None,
+    noise: Noise,
     monitor: Monitor,
     hidden: str = "",
     alone: list[Start] | None = None,
@@ -322,14 +328,14 @@ def _at_one_shift(
         kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
     clusters, cores = [found[k] for k in kept], renumbered(run.labels, kept, len(found))
 
-    def partition() -> Partition:
+    def partition(noise: Noise = request.noise) -> Partition:
         if not similarity.is_geometric:
-            return label_by_fit(similarity, clusters, cores, request.noise, monitor)
+            return label_by_fit(similarity, clusters, cores, noise, monitor)
         few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
         objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
         sample = similarity.coordinates(objects)
         starts = starts_from(sample, objects, clusters)
-        return _by_clouds(similarity, objects, sample, starts, np.inf, request.noise, monitor)
+        return _by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
 
     n_passes = run.n_passes if isinstance(run, MultiStart) else len(found)
     return Found(clusters, cores, of_shift(resolution, clusters), options, run.end, n_passes, partition)

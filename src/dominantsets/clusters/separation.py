@@ -6,7 +6,8 @@ Objects i and j that are neighbours (10 nearest) are linked by
 
 with :math:`s_i` the distance to the 7th. The conductance of a group is the weight of the links that leave it,
 over all its links or those of the rest, whichever have less. Noise, where distances are long, has next to no
-weight in it.
+weight in it. In many dimensions the second factor is left out: hardly anything is dense there but copies of one
+object, and these would have all the weight.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ NEIGHBOURS, UNIT = 10, 7  # links of an object, and the neighbour whose distance
 LEAST = 1e-6  # conductance below which groups are as well apart as can be
 
 
-def neighbour_graph(X: Any) -> sp.csr_array:
-    """The graph of some rows."""
+def neighbour_graph(X: Any, metric: str = "euclidean", density: bool = True) -> sp.csr_array:
+    """The graph of some rows; of objects with these distances for ``metric="precomputed"``.
+
+    ``density``: whether dense places count more.
+    """
     n = X.shape[0]
     count = min(NEIGHBOURS, n - 1)
-    far, who = NearestNeighbors(n_neighbors=count + 1).fit(X).kneighbors(X)
-    far, who = far[:, 1:], who[:, 1:]
+    far, who = NearestNeighbors(n_neighbors=count, metric=metric).fit(X).kneighbors()
     unit = far[:, min(UNIT, count) - 1]
     typical = float(np.median(unit)) or float(unit.max(initial=0.0)) or 1.0
     unit = np.maximum(unit, 1e-3 * typical) / typical  # copies of an object have no distance
     scale = unit[:, None] * unit[who]
-    weights = np.exp(-np.square(far / typical) / scale) / scale
+    weights = np.exp(-np.square(far / typical) / scale) / (scale if density else 1.0)
     rows = np.repeat(np.arange(n), count)
     graph = sp.csr_array((weights.ravel(), (rows, who.ravel())), shape=(n, n))
     return sp.csr_array(graph.maximum(graph.T))

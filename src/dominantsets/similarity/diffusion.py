@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
-from dominantsets._checks import check_int
+from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
 from dominantsets.compiled.threads import row_blocks
@@ -43,7 +44,8 @@ class Diffusion(LowRank):
 
     ``n_components`` is m. By default it is the number of clusters where an estimator was told one, else what
     the largest gap of the eigenvalues says (:func:`dominantsets.similarity.spectrum.slowest_by_gap`); m = 1
-    means that no group stands out, and all objects are alike. New objects get the mean of their neighbours'
+    means that no group stands out, and all objects are alike. ``metric="cosine"``: neighbours are those of
+    about the same direction, as words have it. New objects get the mean of their neighbours'
     coordinates with the weights that they would have in the graph, divided by :math:`\lambda_l`.
 
     Examples
@@ -66,8 +68,11 @@ class Diffusion(LowRank):
         n_components: int | None = None,
         n_jobs: int | None = None,
         search: str = "auto",
+        metric: str = "euclidean",
     ) -> None:
         n, d = X.shape
+        self._cosine = check_choice("metric", metric, ("euclidean", "cosine")) == "cosine"
+        X = normalize(X) if self._cosine else X
         if n_components is not None:
             n_components = min(check_int("n_components", n_components, at_least=1), n)
         if n_neighbors is None:
@@ -100,6 +105,7 @@ class Diffusion(LowRank):
         return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
 
     def arrivals(self, new: Any) -> FormulaRows:
+        new = normalize(new) if self._cosine else new
         near = self._graph.neighbors_of(new)
         squares = _squares(new, self._X, near)
         weights = _weights(squares, _units(squares, near), self._units, near)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import check_choice, check_int
@@ -69,8 +70,11 @@ class Places:
         n_epochs: int,
         search: str,
         n_jobs: int | None,
+        cosine: bool = False,
     ) -> None:
         n = X.shape[0]
+        self._cosine = cosine
+        X = normalize(X) if cosine else X
         d = check_int("n_components", n_components, at_least=1)
         epochs = check_int("n_epochs", n_epochs, at_least=0)
         self._search = Search(X, check_neighbors(n_neighbors, n), search, n_jobs)
@@ -88,7 +92,7 @@ class Places:
         """
         if len(self.at) == 1:
             return np.repeat(self.at, new.shape[0], axis=0)
-        distances, nearest = self._search.kneighbors(new)
+        distances, nearest = self._search.kneighbors(normalize(new) if self._cosine else new)
         weights, around = neighbor_weights(distances)[:, :, None], self.at[nearest]
         y = around[:, 0]
         for _ in range(SETTLING):
@@ -133,11 +137,13 @@ def embedding(
     then: str = "path",
     n_jobs: int | None = None,
     search: str = "auto",
+    metric: str = "euclidean",
 ) -> EmbeddingPath | EmbeddingBalls:
     """Similarity at :class:`Places` of few dimensions, which bring neighbours together.
 
     For images, embeddings and other data on curved surfaces. ``then="path"``: minimax distances there (groups
-    of any shape); ``"balls"``: squared distances. The places are ``similarity.places.at``.
+    of any shape); ``"balls"``: squared distances. ``metric="cosine"``: neighbours are those of about the same
+    direction, as words have it. The places are ``similarity.places.at``.
 
     Examples
     --------
@@ -149,7 +155,8 @@ def embedding(
     (True, 0.0)
     """
     make = THEN[check_choice("then", then, THEN)]
-    return make(X, Places(X, n_neighbors, n_components, n_epochs, search, n_jobs))
+    cosine = check_choice("metric", metric, ("euclidean", "cosine")) == "cosine"
+    return make(X, Places(X, n_neighbors, n_components, n_epochs, search, n_jobs, cosine))
 
 
 def neighbor_weights(distances: Floats) -> Floats:

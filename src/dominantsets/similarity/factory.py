@@ -17,6 +17,7 @@ from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.diffusion import Diffusion
+from dominantsets.similarity.distances import from_distances
 from dominantsets.similarity.elliptic import Elliptic
 from dominantsets.similarity.embedding import embedding
 from dominantsets.similarity.graph import Graph
@@ -40,7 +41,8 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
     "ellipses": Elliptic,
     "path": Path,
 }
-AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, "precomputed")
+PRECOMPUTED = ("precomputed", "precomputed_distance")  # X is a matrix of all pairs
+AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, *PRECOMPUTED)
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
 DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
@@ -59,7 +61,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
         ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
         ``"diffusion"`` (random walks on that graph), ``"embedding"`` (neighbours brought together in few
-        dimensions), ``"ellipses"`` (M - D², every cluster with its own metric) or ``"precomputed"``. A callable gets two arrays of feature rows (two arrays of object
+        dimensions), ``"ellipses"`` (M - D², every cluster with its own metric), ``"precomputed"`` or ``"precomputed_distance"``. A callable gets two arrays of feature rows (two arrays of object
         numbers where X is an int) and returns the array of their similarities; any of
         ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
@@ -69,9 +71,11 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
-        ("auto", "exact", "approximate") for nearest_neighbors, diffusion and embedding; diffusion also takes
+        ("auto", "exact", "approximate") for nearest_neighbors, diffusion and embedding; the last two also
+        ``metric`` ("euclidean" or "cosine"); diffusion takes
         ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say), embedding
         ``n_components``, ``n_epochs`` and ``then`` ("path" or "balls"), ellipses ``start``;
+        ``then`` ("path", "sqeuclidean", "euclidean" or "rbf") and ``min_samples`` for precomputed_distance;
         ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
 
     Returns
@@ -105,6 +109,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         if sp.issparse(X):
             return Graph(X)
         return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+    if name == "precomputed_distance":
+        _check_params(name, params, known=["then", "min_samples"])
+        return from_distances(X if sp.issparse(X) else np.asarray(X), **params)
     if name == "path" and params.get("metric") == "precomputed":  # distances, not features
         _check_params(name, params, parameters_of(name))
         return Path(X if sp.issparse(X) else np.asarray(X), **params)

@@ -1,0 +1,161 @@
+"""Samples on which affinities are compared: points, words and distances, each with candidates of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.scales import chosen
+from dominantsets.clusters.separation import neighbour_graph
+from dominantsets.similarity import Similarity, as_similarity
+
+SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
+SAMPLE_A_CLUSTER = 40
+MANY = 10  # dimensions above which an embedding in few is tried, and a spanning tree takes all pairs
+TREES, WALKS, PLACES = 20_000, 20_000, 200_000  # objects up to which these take seconds
+# Conductance from which groups are not apart. In few dimensions chosen on curves; in many, 5 groups of one
+# topic, of a sphere or of a cap have 0.38 and more (benchmarks/nulls.py), whatever the affinity.
+APART_IN_FEW, APART_IN_MANY = 0.12, 0.35
+UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
+
+Way = tuple[str, dict[str, Any]]
+
+
+class Sample(Protocol):
+    """Some of the objects, and the ways in which they may be alike.
+
+    Attributes
+    ----------
+    n : int
+        Objects of the sample.
+    balls : str
+        The affinity whose clusters are balls: what is taken where nothing speaks for another one.
+    ways : list of (str, dict)
+        Affinities that are tried, with their parameters, the cheapest first.
+    apart : float
+        Conductance from which a group is not apart from others.
+    rows : ndarray or None
+        Coordinates to which clouds may be fitted: of few dimensions.
+    """
+
+    n: int
+    balls: str
+    apart: float
+    ways: list[Way]
+    rows: Floats | None
+
+    def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
+        """The similarity of all objects of the sample, or of some."""
+
+    def order(self) -> Ints:
+        """The objects in an order that does not depend on the one they came in."""
+
+    def graph(self) -> sp.csr_array:
+        """The graph of their neighbours, on which groups are judged."""
+
+
+class Rows:
+    """Some rows of features."""
+
+    rows: Floats | None = None
+
+    def __init__(self, X: Any, n_clusters: int | None, balls: str) -> None:
+        size = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
+        self.balls = balls
+        self._some = X[chosen(as_similarity(X, balls).degrees(), size)]
+        self.n = self._some.shape[0]
+
+    def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
+        rows = self._some if objects is None else self._some[objects]
+        return as_similarity(rows, way[0], **way[1])
+
+
+class PointSample(Rows):
+    """Some dense rows: round groups, paths, random walks, and places of few dimensions."""
+
+    def __init__(self, X: Any, n_clusters: int | None) -> None:
+        super().__init__(X, n_clusters, "sqeuclidean")
+        self._some = np.asarray(self._some, dtype=np.float64)
+        n, d = X.shape
+        self.rows = self._some if d <= MANY else None
+        self.apart = APART_IN_FEW if d <= MANY else APART_IN_MANY
+        self.ways: list[Way] = [("sqeuclidean", {})]
+        if n <= TREES or d <= MANY:
+            self.ways.insert(0, ("path", {"min_samples": 5}))
+        if n <= WALKS:
+            self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
+        if d > MANY and n <= PLACES:
+            self.ways.append(("embedding", {}))
+
+    def order(self) -> Ints:
+        return np.lexsort(self._some.T[::-1])
+
+    def graph(self) -> sp.csr_array:
+        return neighbour_graph(self._some, density=self.rows is not None)
+
+
+class WordSample(Rows):
+    """Some sparse rows, or vectors of one length: directions, and places of few dimensions."""
+
+    def __init__(self, X: Any, n_clusters: int | None) -> None:
+        super().__init__(X, n_clusters, "cosine")
+        self.apart, self.ways = APART_IN_MANY, list[Way]([("cosine", {})])
+        number = {} if n_clusters is None else {"n_components": n_clusters}
+        if X.shape[0] <= WALKS:
+            self.ways.append(("diffusion", {"metric": "cosine", **number}))
+        if X.shape[0] <= (WALKS if sp.issparse(X) else PLACES):
+            self.ways.append(("embedding", {"metric": "cosine"}))
+
+    def order(self) -> Ints:
+        sums = np.asarray(self._some.sum(axis=1)).ravel()
+        squares = self._some.multiply(self._some) if sp.issparse(self._some) else np.square(self._some)
+        return np.lexsort((np.asarray(squares.sum(axis=1)).ravel(), sums))
+
+    def graph(self) -> sp.csr_array:
+        return neighbour_graph(normalize(self._some), density=False)
+
+
+class DistanceSample:
+    """Some objects of a matrix of distances: paths, round groups, and near neighbours."""
+
+    rows: Floats | None = None
+
+    def __init__(self, D: Any, n_clusters: int | None) -> None:
+        size = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
+        some = chosen(np.asarray(D.sum(axis=1)).ravel(), size)
+        self._some = np.asarray(D[np.ix_(some, some)], dtype=np.float64)
+        self.n, self.balls, self.apart = len(some), "precomputed_distance", APART_IN_FEW
+        self.ways: list[Way] = [
+            (self.balls, {"then": then}) for then in ("path", "sqeuclidean", "euclidean", "rbf")
+        ]
+
+    def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
+        D = self._some if objects is None else self._some[np.ix_(objects, objects)]
+        return as_similarity(D, way[0], **way[1])
+
+    def order(self) -> Ints:
+        return np.argsort(self._some.sum(axis=1), kind="stable")
+
+    def graph(self) -> sp.csr_array:
+        return neighbour_graph(self._some, metric="precomputed")
+
+
+def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
+    """The sample that suits what ``fit`` was given."""
+    if distances:
+        return DistanceSample(X, n_clusters)
+    return WordSample(X, n_clusters) if has_words(X) else PointSample(X, n_clusters)
+
+
+def has_words(X: Any) -> bool:
+    """Whether rows are sparse, or vectors of one length in many dimensions."""
+    if sp.issparse(X):
+        return True
+    if X.shape[1] <= MANY:
+        return False
+    lengths = np.linalg.norm(X[: min(len(X), SAMPLE)], axis=1)
+    return bool(np.abs(lengths - 1.0).max() < UNIT)
