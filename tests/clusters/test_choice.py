@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dominantsets import DominantSets
-from dominantsets.clusters import choice
-from dominantsets.clusters.choice import choose_affinity
+from dominantsets.clusters import samples
+from dominantsets.clusters.choice import Candidate, choose
+from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
 
@@ -60,11 +62,90 @@ def test_round_groups_that_overlap_stay_round():
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_nothing_is_an_answer():
+def test_one_cloud_is_an_answer():
     X = np.random.default_rng(5).normal(size=(500, 3))
     model = DominantSets(affinity="auto").fit(X)
     assert model.n_clusters_ == 1
+    assert "1 round clouds explain" in str(model.selection_)
+
+
+def test_nothing_is_an_answer():
+    X = np.random.default_rng(5).uniform(size=(500, 3))
+    model = DominantSets(affinity="auto").fit(X)
+    assert model.n_clusters_ == 1
     assert "apart and stable" in str(model.selection_)
+
+
+@pytest.mark.parametrize("n_clusters", [3, None])
+def test_overlapping_ellipses_are_found_out(n_clusters):
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(250, 2)) * [4, 0.35] + [0, 2.2 * k] for k in range(3)])
+    model = DominantSets(n_clusters).fit(X)
+    assert model.affinity_ == "ellipses"
+    assert adjusted_rand_score(np.repeat(range(3), 250), model.labels_) > 0.97
+    assert model.choice_.taken.explains > 0.0
+
+
+@pytest.mark.parametrize(("d", "n_clusters"), [(3, 4), (3, None), (20, 4), (20, None)])
+def test_a_background_speaks_for_balls(d, n_clusters):
+    rng = np.random.default_rng(3)
+    centres = rng.uniform(-12, 12, size=(4, d))
+    y = np.append(np.repeat(range(4), 150), np.full(200, -1))
+    X = np.vstack([centres[y[:600]] + rng.normal(size=(600, d)), rng.uniform(-16, 16, size=(200, d))])
+    model = DominantSets(n_clusters).fit(X)
+    assert model.affinity_ == "sqeuclidean"
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert "background" in model.choice_.reason
+
+
+def test_a_background_that_parts_do_not_find_is_none():
+    doubtful = Candidate("sqeuclidean", noise=0.6, noise_stability=0.2)
+    assert doubtful.is_noise_doubtful
+    X, _ = make_blobs(300, centers=3, random_state=0)
+    noise = np.random.default_rng(0).uniform(-20, 20, size=(150, 2))
+    model = DominantSets(3).fit(np.vstack([X, noise]))
+    assert (model.labels_ < 0).any()
+    model.choice_ = replace(model.choice_, taken=doubtful)
+    assert model._noise_asked is None
+
+
+def test_topics_are_found_out_from_words():
+    """Documents of words from a topic of their own and from what is common to all."""
+    rng = np.random.default_rng(0)
+    common = 1.0 / np.arange(1, 801)
+    topics = rng.dirichlet(0.03 * 800 * common / common.sum(), size=4)
+    y = np.repeat(range(4), 100)
+    X = np.array([rng.multinomial(80, 0.5 * topics[k] + 0.5 * common / common.sum()) for k in y])
+    model = DominantSets(4).fit(sp.csr_array(X, dtype=float))
+    assert {c.affinity for c in model.choice_.candidates} == {"cosine", "diffusion", "embedding"}
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    assert (model.predict(sp.csr_array(X, dtype=float)) == model.labels_).mean() > 0.9
+
+
+@pytest.mark.parametrize("n_clusters", [2, None])
+def test_distances_become_what_suits_them(n_clusters):
+    X, y = make_moons(300, noise=0.05, random_state=0)
+    curves = DominantSets(n_clusters, affinity="precomputed_distance").fit(pairwise_distances(X))
+    assert curves.affinity_params_ == {"then": "path"}
+    assert adjusted_rand_score(y, curves.labels_) == 1.0
+    X, y = make_blobs(300, centers=[(0, 0), (5, 0)], random_state=0)
+    D = pairwise_distances(X)
+    balls = DominantSets(n_clusters, affinity="precomputed_distance").fit(D)
+    assert balls.affinity_params_["then"] != "path"
+    assert adjusted_rand_score(y, balls.labels_) > 0.97
+    np.testing.assert_array_equal(balls.predict(D), balls.labels_)
+
+
+def test_what_is_given_is_not_chosen():
+    X, _ = make_moons(200, noise=0.05, random_state=0)
+    given = DominantSets(2, affinity="path", affinity_params={"min_samples": 3}).fit(X)
+    assert (given.affinity_, given.affinity_params_, given.choice_) == ("path", {"min_samples": 3}, None)
+    for params in ({"shift": 0.0}, {"algorithm": "pairwise"}):
+        model = DominantSets(2, **params).fit(X)
+        assert model.affinity_ == "sqeuclidean"
+        assert "was given" in model.choice_.reason
+    again = given.set_params(affinity="auto", affinity_params=None).fit(X)
+    assert again.choice_ is not None
 
 
 def test_the_table_shows_all_candidates():
@@ -74,7 +155,8 @@ def test_the_table_shows_all_candidates():
     for candidate in model.choice_.candidates:
         assert candidate.affinity in text
     assert "<- taken" in text
-    assert model.choice_.taken.score == max(c.score for c in model.choice_.candidates)
+    if not model.choice_.taken.explains > 0.0:
+        assert model.choice_.taken.score == max(c.score for c in model.choice_.candidates)
 
 
 def test_the_order_of_the_rows_changes_nothing():
@@ -86,16 +168,16 @@ def test_the_order_of_the_rows_changes_nothing():
 
 
 def test_a_candidate_that_fails_drops_out_with_a_note(monkeypatch):
-    made = choice.as_similarity
+    made = samples.as_similarity
 
     def failing(X, name, **params):
         if name == "diffusion":
             raise ValueError("no neighbours today")
         return made(X, name, **params)
 
-    monkeypatch.setattr(choice, "as_similarity", failing)
+    monkeypatch.setattr(samples, "as_similarity", failing)
     X, _ = make_blobs(200, centers=3, cluster_std=2.5, random_state=0)
-    found = choose_affinity(X, 3, Monitor())
+    found = choose(sample_of(X, 3, False), 3, Monitor())
     assert [c.note for c in found.candidates if c.affinity == "diffusion"] == [
         "dropped out: no neighbours today"
     ]
@@ -103,8 +185,6 @@ def test_a_candidate_that_fails_drops_out_with_a_note(monkeypatch):
 
 
 def test_what_cannot_be_looked_at_is_taken_as_it_is():
-    X = sp.csr_array(np.random.default_rng(0).random((60, 5)))
-    assert DominantSets(2, affinity="auto").fit(X).affinity_ == "cosine"
     few = DominantSets(2, affinity="auto").fit(np.array([[0.0], [0.1], [5.0]]))
     assert few.affinity_ == "sqeuclidean"
     with pytest.raises(ValueError, match="takes no parameters, got gamma"):

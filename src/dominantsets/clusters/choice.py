@@ -42,7 +42,6 @@ STABLE = 8.0  # what stability is worth, in logarithms of conductance
 LARGEST = 2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
-SIGNIFICANT = 2.0  # standard errors by which clouds must explain unseen objects better
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ class _Contest:
         cloud = self._clouds()
         if cloud is not None:
             best = self._with_cloud(cloud)
-            if cloud.lift > SIGNIFICANT * cloud.error:
+            if cloud.is_significant:
                 return self._choice(best, _explained(best, cloud))
         found = [tried.candidate for tried in self._tried]
         best = max(found, key=lambda candidate: candidate.score)
@@ -238,7 +237,7 @@ class _Contest:
             reason = f"A background was found about the balls ({last.noise:.0%} of the objects): balls."
             return self._choice(last, reason)
         cloud = self._clouds()
-        if cloud is not None and cloud.is_round and cloud.lift > SIGNIFICANT * cloud.error:
+        if cloud is not None and cloud.is_round and cloud.is_significant:
             best = self._with_cloud(cloud)
             return self._choice(best, _explained(best, cloud))
         return None

@@ -20,6 +20,7 @@ from dominantsets.labels.ellipses import BACKGROUNDS, Ellipses, fit_ellipses, us
 from dominantsets.solvers import Monitor
 
 UNIT, NEAR = 10, 60  # the neighbour whose distance is a kernel's unit, and kernels that reach an object
+SIGNIFICANT = 2.0  # standard errors
 WIDTHS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)  # of kernels, in that unit
 
 
@@ -67,8 +68,10 @@ class Cloud:
         Whether all are round.
     labels : ndarray of int
         Of all objects, -1 for the background.
+    lifts : ndarray
+        The logarithms by which unseen objects are denser than the rival has them.
     lift, error : float
-        The mean logarithm by which unseen objects are denser than the rival has them, and its standard error.
+        Their mean, and its standard error.
     stability : float
         The mean agreement of the groups of parts with those of all.
     """
@@ -77,9 +80,26 @@ class Cloud:
     start: str
     is_round: bool
     labels: Ints
-    lift: float
-    error: float
+    lifts: Floats
     stability: float
+
+    @property
+    def lift(self) -> float:
+        return float(self.lifts.mean())
+
+    @property
+    def error(self) -> float:
+        return float(self.lifts.std() / np.sqrt(self.lifts.size))
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether unseen objects are explained significantly better than by the rival."""
+        return self.lift > SIGNIFICANT * self.error
+
+    def beats(self, other: Cloud) -> bool:
+        """Whether unseen objects are explained significantly better than by others."""
+        more = self.lifts - other.lifts
+        return float(more.mean()) > SIGNIFICANT * float(more.std() / np.sqrt(more.size))
 
 
 def best_cloud(
@@ -102,23 +122,27 @@ def best_cloud(
     Returns
     -------
     Cloud or None
-        None where nothing could be fitted.
+        Round ones, unless others are significantly better or round ones are no better than the rival. None
+        where nothing could be fitted.
     """
     unseen = [others(len(rows), part) for part in parts]
     rivals = [Shapeless(rows[p]).density(rows[u]) for p, u in zip(parts, unseen, strict=True)]
-    best: Cloud | None = None
+    best: dict[bool, Cloud] = {}
     for name, labels, also_round in starts:
         labels = usable(labels)
         if labels.max(initial=-1) < 0:
             continue
         for round_ in (True, False) if also_round else (False,):
             for background in BACKGROUNDS if (labels < 0).any() else (None,):
-                if best is not None and monitor.out_of_time():
-                    return best
+                if best and monitor.out_of_time():
+                    break
                 cloud = _cloud(rows, parts, unseen, rivals, name, labels, round_, background)
-                if cloud is not None and (best is None or cloud.lift > best.lift):
-                    best = cloud
-    return best
+                if cloud is not None and (round_ not in best or cloud.lift > best[round_].lift):
+                    best[round_] = cloud
+    if True in best and False in best:
+        simple, other = best[True], best[False]
+        return simple if simple.is_significant and not other.beats(simple) else other
+    return best.get(True, best.get(False))
 
 
 def _cloud(
@@ -141,9 +165,7 @@ def _cloud(
         again = fit_ellipses(rows[part], start, round_=round_, background=background)
         lifts.append(again.density(rows[rest]) - rival)
         agreements.append(adjusted_rand_score(found[part], again.label(rows[part])[0]))
-    lift = np.concatenate(lifts)
-    error = float(lift.std() / np.sqrt(lift.size))
-    return Cloud(mixture, name, round_, found, float(lift.mean()), error, float(np.mean(agreements)))
+    return Cloud(mixture, name, round_, found, np.concatenate(lifts), float(np.mean(agreements)))
 
 
 def others(n: int, part: Ints) -> Ints:

@@ -1,0 +1,105 @@
+"""Clusters with metrics of their own, and whether clouds explain the data."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from dominantsets import DominantSets, as_similarity
+from dominantsets.clusters.goodness import Shapeless, best_cloud
+from dominantsets.solvers import Monitor
+
+
+def stripes(seed=0, n=200, k=3):
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(n, 2)) * [4, 0.35] + [0, 2.2 * j] for j in range(k)])
+    return X, np.repeat(range(k), n)
+
+
+def test_every_cluster_is_a_dominant_set_in_its_own_metric():
+    """The certificate, made again from the similarities themselves, in plain NumPy."""
+    X, y = stripes()
+    model = DominantSets(3, affinity="ellipses").fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.97
+    for cluster, T in zip(model.clusters_, model.similarity_.metrics, strict=True):
+        assert abs(np.linalg.det(T)) == pytest.approx(1.0)
+        Z = X @ T
+        D = np.square(Z[:, None] - Z[None, :]).sum(axis=2)
+        x = np.zeros(len(X))
+        x[cluster.members] = cluster.weights
+        M = model.similarity_._top
+        A = np.where(np.eye(len(X)) > 0, 0.0, M - D)
+        gradient = A @ x - cluster.shift * x
+        value = float(x @ gradient)
+        assert value == pytest.approx(cluster.threshold, rel=1e-9)
+        assert gradient.max() - value <= 1e-7 * abs(M)
+        assert np.abs(gradient[cluster.members] - value).max() <= 1e-6 * abs(M)
+
+
+@pytest.mark.parametrize("params", [{}, {"noise": "cores"}, {"assign": None}, {"noise": 0.1}])
+def test_training_rows_get_their_labels_again(params):
+    X, _ = stripes(1)
+    model = DominantSets(3, affinity="ellipses", **params).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if params.get("noise") != 0.1:  # a share is of the objects that were there
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert again.similarity_.features is None
+
+
+@pytest.mark.parametrize("start", ["auto", "path"])
+def test_without_a_number_it_is_that_of_the_start(start):
+    X, y = stripes(2)
+    model = DominantSets(affinity="ellipses", affinity_params={"start": start}).fit(X)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(y, model.labels_) > 0.97
+
+
+def test_bad_input_is_one_sentence():
+    X, _ = stripes()
+    with pytest.raises(ValueError, match="needs dense features"):
+        as_similarity(sp.csr_array(X), "ellipses")
+    with pytest.raises(ValueError, match="at most 50 features, got 60"):
+        as_similarity(np.zeros((9, 60)), "ellipses")
+    with pytest.raises(ValueError, match="start"):
+        as_similarity(X, "ellipses", start="nowhere")
+    with pytest.raises(ValueError, match="ask for fewer clusters"):
+        DominantSets(4, affinity="ellipses").fit(X[[0, 200, 400, 599]])
+
+
+def test_a_density_without_a_shape_is_nearly_the_true_one():
+    X = np.random.default_rng(0).normal(size=(4_000, 1))
+    at = np.random.default_rng(1).normal(size=(2_000, 1))
+    assert 0.0 < (norm.logpdf(at[:, 0]) - Shapeless(X).density(at)).mean() < 0.1
+    units = Shapeless(1e3 * X).density(1e3 * at) + np.log(1e3)
+    np.testing.assert_allclose(units, Shapeless(X).density(at), atol=1e-9)
+
+
+def parts_of(n):
+    random = np.random.RandomState(0)
+    return [np.sort(random.permutation(n)[: int(0.7 * n)]) for _ in range(2)]
+
+
+def test_clouds_explain_clouds_and_not_curves():
+    X, y = stripes(3)
+    found = best_cloud(X, parts_of(len(X)), [("path", y, True)], Monitor())
+    assert not found.is_round
+    assert found.lift > 2.0 * found.error
+    moons, labels = make_moons(600, noise=0.05, random_state=0)
+    found = best_cloud(moons, parts_of(600), [("path", labels, True)], Monitor())
+    assert found.lift < -2.0 * found.error
+
+
+def test_the_lift_is_of_unseen_objects():
+    """Many clouds of three objects each explain what they have seen, and nothing else."""
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    one = best_cloud(X, parts_of(300), [("balls", np.zeros(300, dtype=int), True)], Monitor())
+    many = best_cloud(X, parts_of(300), [("balls", np.arange(300) // 3, False)], Monitor())
+    assert one.lift > 0.0 > many.lift
+    assert many.mixture.likelihood > one.mixture.likelihood
