@@ -176,7 +176,7 @@ def memmap_row(folder: str) -> dict[str, Any]:
         X[begin : begin + 10**6] = centers[rng.integers(k, size=10**6)] + 0.5 * noise
     del X, noise
     some = np.repeat(centers, 40_000, axis=0) + 0.5 * rng.normal(size=(40_000 * k, d))
-    DominantSets(2).fit(some.astype(np.float32))  # compiled before
+    DominantSets(2, affinity="sqeuclidean").fit(some.astype(np.float32))  # compiled before
     del some
     X = np.load(path, mmap_mode="r")
     before, peak, done = anonymous(), [0.0], threading.Event()
@@ -188,12 +188,12 @@ def memmap_row(folder: str) -> dict[str, Any]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     begin = time.perf_counter()
-    model = DominantSets(k, assign=None).fit(X)
+    model = DominantSets(k, assign=None, affinity="sqeuclidean").fit(X)
     seconds, growth = time.perf_counter() - begin, peak[0] - before
     told = model.n_clusters_, model.assignment_rate_, max(c.relative_gap for c in model.clusters_)
     del model
     after = anonymous()
-    DominantSets(k).fit(X)
+    DominantSets(k, affinity="sqeuclidean").fit(X)
     done.set()
     watcher.join()
     return {

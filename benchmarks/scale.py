@@ -260,7 +260,9 @@ def kernel_rows() -> list[dict[str, Any]]:
             made = as_similarity(X, affinity)
             mean = float(made.degrees().mean()) / n
             seconds, model = timed(
-                lambda made=made, mean=mean: DominantSets(k, shift=mean, assign=None).fit(made)
+                lambda made=made, mean=mean: DominantSets(
+                    k, shift=mean, assign=None, affinity="sqeuclidean"
+                ).fit(made)
             )
         S, inside = model.similarity_, model.labels_ >= 0
         rows.append(

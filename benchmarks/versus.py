@@ -344,7 +344,7 @@ def dask_fit(_: Any) -> Work:
     from dominantsets import DominantSets
 
     X = da.from_array(classes(10**5), chunks=(25_000, 20))
-    return lambda: mark(DominantSets(5).fit(X).cores_)
+    return lambda: mark(DominantSets(5, affinity="sqeuclidean").fit(X).cores_)
 
 
 @case("fit Dask array in this process 10,000 × 20", needs="dask")
@@ -354,7 +354,7 @@ def small_dask_fit(_: Any) -> Work:
     from dominantsets import DominantSets
 
     X = da.from_array(classes(10**4), chunks=(2_500, 20))
-    return lambda: mark(DominantSets(5).fit(X).labels_)
+    return lambda: mark(DominantSets(5, affinity="sqeuclidean").fit(X).labels_)
 
 
 @case("fit dense matrix 2,000")
@@ -393,7 +393,7 @@ def predict(_: Any, n: int) -> Work:
     from dominantsets import DominantSets
 
     X = classes(10**5)
-    model = DominantSets(5).fit(X)
+    model = DominantSets(5, affinity="sqeuclidean").fit(X)
     new = X[:n] + 0.01
     return lambda: mark(model.predict(new))
 
@@ -499,7 +499,7 @@ def device_predict(options: Any) -> Work:
     from dominantsets import DominantSets
 
     X = tensor(options, classes(scaled(options, 10**6)))
-    model, new = DominantSets(5).fit(X), X[:10_000] + 0.01
+    model, new = DominantSets(5, affinity="sqeuclidean").fit(X), X[:10_000] + 0.01
     return lambda: mark(model.predict(new))
 
 

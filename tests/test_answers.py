@@ -134,7 +134,7 @@ def test_as_many_clusters_as_asked_for(affinity, n_clusters, n, seed):
 def test_the_table_can_be_read():
     """Every row, the reason, the verdict on noise, and what to try next."""
     X, _ = make_blobs(300, centers=[(0, 0), (12, 0), (0, 12)], random_state=72)
-    text = str(DominantSets().fit(X).selection_)
+    text = str(DominantSets(affinity="sqeuclidean").fit(X).selection_)
     for words in (
         "shift from",
         "taken at",
@@ -144,11 +144,11 @@ def test_the_table_can_be_read():
         "3 of 3 groups are more than chance",
     ):
         assert words in text
-    model = DominantSets(60).fit(np.random.default_rng(72).normal(size=(600, 2)))
+    model = DominantSets(60, affinity="sqeuclidean").fit(np.random.default_rng(72).normal(size=(600, 2)))
     many = str(model.selection_)
     assert f"... and {model.n_clusters_ - 40} more" in many
     assert "only fill up the number that was asked for" in many
-    nothing = DominantSets().fit(np.random.default_rng(73).random((400, 3)))
+    nothing = DominantSets(affinity="sqeuclidean").fit(np.random.default_rng(73).random((400, 3)))
     assert nothing.n_clusters_ == 1
     assert "stands out" in nothing.selection_.reason
     assert "n_clusters" in nothing.selection_.advice
@@ -156,8 +156,8 @@ def test_the_table_can_be_read():
     ring = np.hstack([np.cos(curve), np.sin(curve)]) + np.random.default_rng(74).normal(
         scale=0.002, size=(500, 2)
     )
-    assert "affinity='path'" in DominantSets().fit(ring).selection_.advice
-    given_one = DominantSets(2, shift=50.0).fit(X)
+    assert "affinity='path'" in DominantSets(affinity="sqeuclidean").fit(ring).selection_.advice
+    given_one = DominantSets(2, shift=50.0, affinity="sqeuclidean").fit(X)
     assert "given." in str(given_one.selection_)
     assert np.isnan(given_one.selection_.rows[0].chance)
     graph = DominantSets(2, affinity="precomputed").fit(cliques([8, 6]))
@@ -167,7 +167,7 @@ def test_the_table_can_be_read():
 def test_probabilities_are_the_share_farther_out():
     """Of one normal group they are as many below each level as the level says: uniform."""
     X = np.random.default_rng(75).normal(size=(2_000, 3))
-    model = DominantSets(1, noise=None).fit(X)
+    model = DominantSets(1, noise=None, affinity="sqeuclidean").fit(X)
     p = np.sort(model.probabilities_)
     assert np.abs(p - (np.arange(2_000) + 0.5) / 2_000).max() < 0.05
     # and they fall with the distance from the middle

@@ -164,18 +164,23 @@ def test_an_offset_that_would_leave_negative_similarities():
 @pytest.mark.parametrize("scale", [1e160, 1e200, 1e-160, 1e-200])
 def test_features_whose_squares_leave_floating_point(scale):
     with pytest.raises(ValueError, match="leaves the range of floating point; divide the features"):
-        DominantSets(2).fit(features() * scale)
+        DominantSets(2, affinity="sqeuclidean").fit(features() * scale)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_large_and_small_features_are_fine(scale):
-    expected = DominantSets(2).fit(features()).labels_
-    np.testing.assert_array_equal(DominantSets(2).fit(features() * scale).labels_, expected)
+    expected = DominantSets(2, affinity="sqeuclidean").fit(features()).labels_
+    np.testing.assert_array_equal(
+        DominantSets(2, affinity="sqeuclidean").fit(features() * scale).labels_, expected
+    )
 
 
 def test_objects_far_from_the_origin():
     X = features()
-    one, far = DominantSets(2).fit(X), DominantSets(2).fit(X + 1e7)
+    one, far = (
+        DominantSets(2, affinity="sqeuclidean").fit(X),
+        DominantSets(2, affinity="sqeuclidean").fit(X + 1e7),
+    )
     np.testing.assert_array_equal(one.labels_, far.labels_)
 
 
@@ -206,7 +211,7 @@ def test_training_rows_of_a_matrix_without_a_shift_get_their_labels():
 
 def test_a_model_of_a_similarity_predicts():
     X = features()
-    model = DominantSets(2, shift=1.0).fit(as_similarity(X, "rbf", gamma=0.1))
+    model = DominantSets(2, shift=1.0, affinity="sqeuclidean").fit(as_similarity(X, "rbf", gamma=0.1))
     assert model.n_features_in_ == 4
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
@@ -268,7 +273,7 @@ def test_odd_calls(call, words):
 def test_a_one_dimensional_memmap(tmp_path):
     X = np.memmap(tmp_path / "x", dtype=np.float64, mode="w+", shape=(10,))
     with pytest.raises(ValueError, match="2D array"):
-        DominantSets().fit(X)
+        DominantSets(affinity="sqeuclidean").fit(X)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -381,7 +386,7 @@ def test_two_processes_at_once_on_one_cache(tmp_path, folder):
 
 def _labels_of_many(seed):
     X, _ = make_blobs(200_000, centers=3, n_features=2, random_state=seed)
-    return DominantSets(3).fit(X).labels_
+    return DominantSets(3, affinity="sqeuclidean").fit(X).labels_
 
 
 @pytest.mark.subprocess
@@ -408,7 +413,7 @@ def test_all_objects_are_equal(affinity):
 
 def test_duplicates_share_a_cluster():
     X, _ = make_blobs(60, centers=3, random_state=0)
-    model = DominantSets(3).fit(np.tile(X, (5, 1)))
+    model = DominantSets(3, affinity="sqeuclidean").fit(np.tile(X, (5, 1)))
     labels = model.labels_.reshape(5, 60)
     assert (labels == labels[0]).all()
 

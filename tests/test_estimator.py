@@ -36,9 +36,9 @@ def what_a_matrix_cannot_pass(estimator):
 
 @parametrize_with_checks(
     [
-        DominantSets(),
+        DominantSets(affinity="sqeuclidean"),
         DominantSets(n_clusters=3, affinity="cosine", assign="average"),
-        DominantSets(n_starts=4),
+        DominantSets(n_starts=4, affinity="sqeuclidean"),
         DominantSets(n_clusters=2, affinity="precomputed"),
     ],
     expected_failed_checks=what_a_matrix_cannot_pass,
@@ -65,7 +65,7 @@ def test_finds_separated_blobs(affinity, blobs):
 
 def test_attributes_belong_together(blobs):
     X, _ = blobs
-    model = DominantSets(n_clusters=3).fit(X)
+    model = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X)
     for k, cluster in enumerate(model.clusters_):
         assert (model.labels_[cluster.members] == k).all()
         assert model.memberships_[cluster.exemplar] == 1.0
@@ -83,7 +83,7 @@ def test_attributes_belong_together(blobs):
 def test_is_solve_at_the_shift_of_each_cluster(blobs):
     """Every cluster is the dominant set of all objects at its own shift, from its exemplar too."""
     X, _ = blobs
-    model = DominantSets(n_clusters=3, assign=None).fit(X)
+    model = DominantSets(n_clusters=3, assign=None, affinity="sqeuclidean").fit(X)
     S = as_similarity(X, "sqeuclidean")
     for cluster, shift in zip(model.clusters_, model.shifts_, strict=True):
         assert cluster.shift == shift
@@ -96,7 +96,7 @@ def test_is_solve_at_the_shift_of_each_cluster(blobs):
 
 def test_is_peel_with_a_given_shift(blobs):
     X, _ = blobs
-    model = DominantSets(n_clusters=3, assign=None, shift=500.0).fit(X)
+    model = DominantSets(n_clusters=3, assign=None, shift=500.0, affinity="sqeuclidean").fit(X)
     peeling = peel(as_similarity(X, "sqeuclidean"), 3, shift=500.0)
     list(peeling)
     np.testing.assert_array_equal(model.labels_, peeling.labels)
@@ -114,7 +114,7 @@ def test_the_default_keeps_its_clusters_as_n_grows():
     shares = []
     for n in (300, 1_000, 3_000):
         X, y = make_blobs(n, centers=[(0, 0), (9, 0), (0, 9), (9, 9)], random_state=1)
-        model = DominantSets(n_clusters=4).fit(X)
+        model = DominantSets(n_clusters=4, affinity="sqeuclidean").fit(X)
         inside = model.labels_ >= 0
         assert adjusted_rand_score(y[inside], model.labels_[inside]) > 0.95
         shares.append(model.assignment_rate_)
@@ -123,7 +123,7 @@ def test_the_default_keeps_its_clusters_as_n_grows():
 
 def test_number_of_clusters_found_by_itself():
     X, y = make_blobs(600, centers=[(0, 0), (12, 0), (0, 12), (12, 12)], random_state=2)
-    model = DominantSets().fit(X)
+    model = DominantSets(affinity="sqeuclidean").fit(X)
     assert 4 <= model.n_clusters_ <= 5
     inside = model.labels_ >= 0
     assert adjusted_rand_score(y[inside], model.labels_[inside]) > 0.95
@@ -133,7 +133,7 @@ def test_noise_stays_out():
     rng = np.random.RandomState(0)
     X, _ = make_blobs(800, centers=4, n_features=10, random_state=0)
     noise = rng.uniform(X.min(axis=0), X.max(axis=0), (200, 10))
-    model = DominantSets(n_clusters=4).fit(np.r_[X, noise])
+    model = DominantSets(n_clusters=4, affinity="sqeuclidean").fit(np.r_[X, noise])
     assert (model.labels_[800:] == -1).mean() > 0.9
     assert (model.labels_[:800] >= 0).mean() > 0.9
 
@@ -141,7 +141,7 @@ def test_noise_stays_out():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_container_gives_the_same_labels(dtype, blobs):
     X = blobs[0].astype(dtype)
-    expected = DominantSets(n_clusters=3).fit(X).labels_
+    expected = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X).labels_
     read_only = X.copy()
     read_only.flags.writeable = False
     for other in (
@@ -152,14 +152,18 @@ def test_every_container_gives_the_same_labels(dtype, blobs):
         sp.csc_array(X),
         X[::-1][::-1],
     ):
-        np.testing.assert_array_equal(DominantSets(n_clusters=3).fit(other).labels_, expected)
+        np.testing.assert_array_equal(
+            DominantSets(n_clusters=3, affinity="sqeuclidean").fit(other).labels_, expected
+        )
     if dtype == np.float64:
-        np.testing.assert_array_equal(DominantSets(n_clusters=3).fit(X.tolist()).labels_, expected)
+        np.testing.assert_array_equal(
+            DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X.tolist()).labels_, expected
+        )
 
 
 def test_data_frames_name_their_features(blobs):
     frame = pd.DataFrame(blobs[0], columns=["a", "b"])
-    model = DominantSets(n_clusters=3).fit(frame)
+    model = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(frame)
     assert model.feature_names_in_.tolist() == ["a", "b"]
 
 
@@ -190,7 +194,7 @@ def test_callables_and_similarity_objects(blobs):
     by_callable = DominantSets(n_clusters=3, affinity=inverse_distance, shift=1.0).fit(X)
     S = as_similarity(X, inverse_distance)
     by_object = DominantSets(n_clusters=3, affinity=S, shift=1.0).fit(X)
-    directly = DominantSets(n_clusters=3, shift=1.0).fit(S)
+    directly = DominantSets(n_clusters=3, shift=1.0, affinity="sqeuclidean").fit(S)
     np.testing.assert_array_equal(by_callable.labels_, by_object.labels_)
     np.testing.assert_array_equal(by_callable.labels_, directly.labels_)
     with pytest.raises(ValueError, match="X has 79 rows and the similarity 80 objects"):
@@ -204,16 +208,16 @@ def test_affinity_params_reach_the_similarity(blobs):
 
 def test_pickle_clone_and_pipeline(blobs):
     X, _ = blobs
-    model = DominantSets(n_clusters=3, shift=300.0, random_state=1).fit(X)
+    model = DominantSets(n_clusters=3, shift=300.0, random_state=1, affinity="sqeuclidean").fit(X)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
     assert clone(model).get_params() == model.get_params()
-    assert make_pipeline(StandardScaler(), DominantSets(3)).fit_predict(X).max() == 2
+    assert make_pipeline(StandardScaler(), DominantSets(3, affinity="sqeuclidean")).fit_predict(X).max() == 2
 
 
 def test_pickling_drops_the_callback_with_a_warning(blobs):
-    model = DominantSets(n_clusters=2, callback=lambda progress: None).fit(blobs[0])
+    model = DominantSets(n_clusters=2, callback=lambda progress: None, affinity="sqeuclidean").fit(blobs[0])
     with pytest.warns(UserWarning, match="callback"):
         assert pickle.loads(pickle.dumps(model)).callback is None
     assert model.callback is not None
@@ -231,8 +235,8 @@ def test_the_same_seed_gives_the_same_labels(monkeypatch, blobs):
 
 def test_post_assignment_is_the_papers_equation(blobs):
     X, _ = blobs
-    cores = DominantSets(n_clusters=3, shift=50.0, assign=None).fit(X)
-    full = DominantSets(n_clusters=3, shift=50.0, assign="average").fit(X)
+    cores = DominantSets(n_clusters=3, shift=50.0, assign=None, affinity="sqeuclidean").fit(X)
+    full = DominantSets(n_clusters=3, shift=50.0, assign="average", affinity="sqeuclidean").fit(X)
     A = as_similarity(X, "sqeuclidean").toarray()
     left = cores.labels_ < 0
     assert left.any()
@@ -270,31 +274,33 @@ def test_predicting_with_precomputed_similarities(blobs):
 
 def test_predict_with_average_always_answers(blobs):
     X, y = blobs
-    model = DominantSets(n_clusters=3, assign="average").fit(X)
+    model = DominantSets(n_clusters=3, assign="average", affinity="sqeuclidean").fit(X)
     far = np.array([[100.0, 0.0], [0.0, 100.0]])
     labels = model.predict(far)
     assert (labels >= 0).all()
     assert labels[0] == model.labels_[np.flatnonzero(y == 1)[0]]
-    assert DominantSets(n_clusters=3).fit(X).predict(far).tolist() == [-1, -1]
+    assert DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X).predict(far).tolist() == [-1, -1]
 
 
 def test_predict_before_fit():
     with pytest.raises(NotFittedError):
-        DominantSets().predict(np.ones((2, 2)))
+        DominantSets(affinity="sqeuclidean").predict(np.ones((2, 2)))
 
 
 def test_permuting_the_objects_permutes_the_labels():
     X = features(150, 5, seed=3)
     order = np.random.default_rng(0).permutation(150)
-    one = DominantSets(n_clusters=3).fit(X)
-    other = DominantSets(n_clusters=3).fit(X[order])
+    one = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X)
+    other = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X[order])
     np.testing.assert_array_equal(one.labels_[order], other.labels_)
 
 
 def test_warnings_say_what_fell_short(blobs):
     X, _ = blobs
     with pytest.warns(UserWarning, match="3 clusters did not converge"):
-        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise", shift=500.0).fit(X)
+        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise", shift=500.0, affinity="sqeuclidean").fit(
+            X
+        )
     A = np.zeros((6, 6))
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):
@@ -304,17 +310,17 @@ def test_warnings_say_what_fell_short(blobs):
     assert apart.n_clusters_ == 4
     assert apart.labels_[0] == apart.labels_[1]
     with pytest.warns(UserWarning, match="ended early .time_limit."):
-        DominantSets(n_clusters=3, algorithm="fw", tol=0.0, max_time=0.05).fit(X)
+        DominantSets(n_clusters=3, algorithm="fw", tol=0.0, max_time=0.05, affinity="sqeuclidean").fit(X)
 
 
 def test_one_object_is_one_cluster_of_one():
     with pytest.warns(UserWarning, match="there is one object"):
-        model = DominantSets().fit([[1.0, 2.0]])
+        model = DominantSets(affinity="sqeuclidean").fit([[1.0, 2.0]])
     assert model.labels_.tolist() == [0]
 
 
 def test_equal_objects_are_one_cluster():
-    model = DominantSets().fit(np.full((20, 3), 0.1))
+    model = DominantSets(affinity="sqeuclidean").fit(np.full((20, 3), 0.1))
     assert model.labels_.tolist() == [0] * 20
     model = DominantSets(affinity="rbf").fit(np.zeros((12, 2)))
     assert model.labels_.tolist() == [0] * 12
@@ -322,17 +328,20 @@ def test_equal_objects_are_one_cluster():
 
 def test_duplicates_and_two_objects():
     X = np.repeat([[0.0, 0.0], [5.0, 5.0]], 10, axis=0)
-    labels = DominantSets(n_clusters=2).fit(X).labels_
+    labels = DominantSets(n_clusters=2, affinity="sqeuclidean").fit(X).labels_
     assert len(set(labels[:10])) == 1
     assert len(set(labels[10:])) == 1
     assert labels[0] != labels[10]
     # two objects are too few to compare: one group, and it says so; with a shift M - D² is 0
-    model = DominantSets().fit([[0.0], [1.0]])
+    model = DominantSets(affinity="sqeuclidean").fit([[0.0], [1.0]])
     assert model.labels_.tolist() == [0, 0]
     assert "too few" in model.selection_.reason
-    assert sorted(DominantSets(2).fit_predict([[0.0], [1.0]])) == [0, 1]
+    assert sorted(DominantSets(2, affinity="sqeuclidean").fit_predict([[0.0], [1.0]])) == [0, 1]
     with pytest.warns(UserWarning, match="no two objects have a positive similarity"):
-        assert DominantSets(shift=0.5).fit([[0.0], [1.0]]).labels_.tolist() == [-1, -1]
+        assert DominantSets(shift=0.5, affinity="sqeuclidean").fit([[0.0], [1.0]]).labels_.tolist() == [
+            -1,
+            -1,
+        ]
 
 
 def test_digits_with_every_method():
@@ -340,7 +349,7 @@ def test_digits_with_every_method():
     for algorithm in ("fw", "pairwise", "away"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fw is stopped long before 1e-10
-            model = DominantSets(10, algorithm=algorithm, max_iter=3_000).fit(X)
+            model = DominantSets(10, algorithm=algorithm, max_iter=3_000, affinity="sqeuclidean").fit(X)
         inside = model.labels_ >= 0
         assert inside.mean() > 0.5
         assert adjusted_rand_score(y[inside], model.labels_[inside]) > 0.6
@@ -348,7 +357,7 @@ def test_digits_with_every_method():
 
 def test_logging_of_verbose(blobs, caplog):
     with caplog.at_level("INFO", logger="dominantsets"):
-        DominantSets(n_clusters=3, verbose=1).fit(blobs[0])
+        DominantSets(n_clusters=3, verbose=1, affinity="sqeuclidean").fit(blobs[0])
     assert sum("members" in record.message for record in caplog.records) >= 3
     caplog.clear()
 

@@ -327,7 +327,9 @@ def test_the_hierarchy_of_a_similarity_of_rows_that_are_elsewhere(make, affinity
     assert_same_tree(DominantSetHierarchy().fit(S), expected_hierarchy(affinity))
 
 
-@pytest.mark.parametrize("make", [lambda: DominantSets(3), DominantSetHierarchy], ids=["sets", "hierarchy"])
+@pytest.mark.parametrize(
+    "make", [lambda: DominantSets(3, affinity="sqeuclidean"), DominantSetHierarchy], ids=["sets", "hierarchy"]
+)
 @pytest.mark.filterwarnings("ignore:no groups stand out")
 def test_a_dask_array_never_becomes_one_array(make, monkeypatch):
     da = pytest.importorskip("dask.array")

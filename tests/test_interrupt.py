@@ -44,7 +44,15 @@ def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
             press_ctrl_c(progress)
 
     X = features(300)
-    model = DominantSets(4, algorithm="fw", shift=100.0, tol=0.0, max_iter=40_000, callback=in_the_second)
+    model = DominantSets(
+        4,
+        algorithm="fw",
+        shift=100.0,
+        tol=0.0,
+        max_iter=40_000,
+        callback=in_the_second,
+        affinity="sqeuclidean",
+    )
     with pytest.warns(UserWarning, match="interrupted.*2 clusters were found"):
         model.fit(X)
     assert model.end_ is End.INTERRUPTED

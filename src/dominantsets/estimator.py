@@ -77,17 +77,17 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         alone: more persistent, or sharper, than chance would have it in data without structure
         (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
     affinity : str, callable or Similarity, default="auto"
-        How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or of
-        any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a shift
-        or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
+        How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
+        of any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a
+        shift or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
         ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
         ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
         ``"nearest_neighbors"``, ``"diffusion"`` (random walks on their graph) and ``"embedding"`` (few
         dimensions where neighbours are near), both for images and other data with groups that are not round,
-        ``"precomputed"`` (X is the similarity; sparse: a graph), ``"precomputed_distance"`` (X holds distances;
-        what becomes of them is found out, unless ``affinity_params={"then": ...}`` says it) or a callable of
-        two sets of rows.
+        ``"precomputed"`` (X is the similarity; sparse: a graph), ``"precomputed_distance"`` (X holds
+        distances; what becomes of them is found out, unless ``affinity_params={"then": ...}`` says it) or a
+        callable of two sets of rows.
         See :func:`as_similarity`.
     affinity_params : dict, optional
         Parameters of the affinity, such as ``{"gamma": 0.5}``.

@@ -82,29 +82,29 @@ def test_an_interrupted_cluster_is_not_kept(tmp_path):
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     path = tmp_path / "run.npz"
-    DominantSets(3, checkpoint=str(path)).fit(X)
+    DominantSets(3, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     kept = path.read_bytes()
     with pytest.raises(ValueError, match="belongs to other data; delete it"):
-        DominantSets(3, checkpoint=str(path)).fit(X + np.arange(4) * X[:, :1])
+        DominantSets(3, checkpoint=str(path), affinity="sqeuclidean").fit(X + np.arange(4) * X[:, :1])
     with pytest.raises(ValueError, match=r"belongs to other parameters \(n_clusters\)"):
-        DominantSets(4, checkpoint=str(path)).fit(X)
+        DominantSets(4, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match=r"other parameters .*tol"):
-        DominantSets(3, tol=1e-6, checkpoint=str(path)).fit(X)
+        DominantSets(3, tol=1e-6, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     assert path.read_bytes() == kept
     for raw in (b"", b"nothing of the kind", pickle.dumps([1]), kept[: len(kept) // 2]):
         path.write_bytes(raw)
         with pytest.raises(ValueError, match="is not a checkpoint, or it is damaged"):
-            DominantSets(3, checkpoint=str(path)).fit(X)
+            DominantSets(3, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="cannot be written"):
-        DominantSets(3, checkpoint=str(tmp_path)).fit(X)
+        DominantSets(3, checkpoint=str(tmp_path), affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="cannot be written"):
-        DominantSets(3, checkpoint=str(tmp_path / "none" / "run.npz")).fit(X)
+        DominantSets(3, checkpoint=str(tmp_path / "none" / "run.npz"), affinity="sqeuclidean").fit(X)
 
 
 def test_nothing_else_is_left_behind(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DominantSets(3, checkpoint=str(tmp_path / "run.npz")).fit(X)
+        DominantSets(3, checkpoint=str(tmp_path / "run.npz"), affinity="sqeuclidean").fit(X)
     assert os.listdir(tmp_path) == ["run.npz"]
 
 

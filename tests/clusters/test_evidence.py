@@ -72,7 +72,7 @@ def test_data_without_structure_are_one_cluster(draw, n, d):
     for seed in (770_001, 770_002, 770_003):
         rng = np.random.default_rng([seed, n, d])
         X = rng.random((n, d)) if draw == "uniform" else rng.normal(size=(n, d))
-        model = DominantSets().fit(X)
+        model = DominantSets(affinity="sqeuclidean").fit(X)
         found.append(model.n_clusters_)
         assert model.n_clusters_ >= 1
         if model.n_clusters_ == 1:

@@ -86,4 +86,4 @@ def test_the_estimator_offers_both():
         assert "20 members" in model.resolution_.reason
     assert model.shift_ < guaranteed_shift(model.similarity_, 20)
     with pytest.raises(ValueError, match="min_cluster_size, which must be at least 2"):
-        DominantSets(3, shift="guaranteed").fit(X)
+        DominantSets(3, shift="guaranteed", affinity="sqeuclidean").fit(X)

@@ -98,7 +98,7 @@ def test_the_estimator():
     assert model.n_clusters_ == 6
     assert model.n_passes_ < 6
     assert adjusted_rand_score(Y, model.labels_) > 0.9
-    assert DominantSets(3).fit(X).n_passes_ == 3
+    assert DominantSets(3, affinity="sqeuclidean").fit(X).n_passes_ == 3
     overlapping = DominantSets(6, n_starts=30, max_overlap=1.0, **many).fit(X)
     for k, cluster in enumerate(overlapping.clusters_):
         mine = overlapping.core_labels_[cluster.members] == k

@@ -37,7 +37,7 @@ def same_partition(one, other):
 @pytest.mark.parametrize("d", [2, 6])
 def test_units_place_and_direction_do_not_matter(n_clusters, d):
     X, y = unequal(d=d)
-    model = DominantSets(n_clusters).fit(X)
+    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y[y >= 0], model.labels_[y >= 0]) > 0.95
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(d, d)))[0]
@@ -48,14 +48,19 @@ def test_units_place_and_direction_do_not_matter(n_clusters, d):
         "turned": X @ turn,
         "wider": np.hstack([X, np.zeros((len(X), 3))]),
     }.items():
-        assert same_partition(DominantSets(n_clusters).fit_predict(other), model.labels_), name
+        assert same_partition(
+            DominantSets(n_clusters, affinity="sqeuclidean").fit_predict(other), model.labels_
+        ), name
 
 
 @pytest.mark.parametrize("n_clusters", [None, 4])
 def test_the_order_of_objects_does_not_matter(n_clusters):
     X, _ = unequal()
     order = np.random.default_rng(1).permutation(len(X))
-    one, other = DominantSets(n_clusters).fit(X), DominantSets(n_clusters).fit(X[order])
+    one, other = (
+        DominantSets(n_clusters, affinity="sqeuclidean").fit(X),
+        DominantSets(n_clusters, affinity="sqeuclidean").fit(X[order]),
+    )
     assert same_partition(one.labels_[order], other.labels_)
     np.testing.assert_allclose(np.sort(one.shifts_), np.sort(other.shifts_), rtol=1e-6)
 
@@ -63,7 +68,10 @@ def test_the_order_of_objects_does_not_matter(n_clusters):
 @pytest.mark.parametrize("n_clusters", [None, 4])
 def test_every_object_twice_is_the_same_partition(n_clusters):
     X, _ = unequal()
-    one, twice = DominantSets(n_clusters).fit(X), DominantSets(n_clusters).fit(np.repeat(X, 2, axis=0))
+    one, twice = (
+        DominantSets(n_clusters, affinity="sqeuclidean").fit(X),
+        DominantSets(n_clusters, affinity="sqeuclidean").fit(np.repeat(X, 2, axis=0)),
+    )
     np.testing.assert_array_equal(twice.labels_[::2], twice.labels_[1::2])
     assert same_partition(one.labels_, twice.labels_[::2])
 
@@ -71,9 +79,9 @@ def test_every_object_twice_is_the_same_partition(n_clusters):
 def test_a_sample_finds_what_all_objects_have(monkeypatch):
     """The groups of a part of the objects, taken to all of them."""
     X, _ = unequal(2_000)
-    whole = DominantSets().fit(X)
+    whole = DominantSets(affinity="sqeuclidean").fit(X)
     monkeypatch.setattr("dominantsets.clusters.scales.SAMPLE", 500)
-    part = DominantSets().fit(X)
+    part = DominantSets(affinity="sqeuclidean").fit(X)
     assert part.selection_.n_objects == 500
     assert part.n_clusters_ == whole.n_clusters_ == 4
     assert adjusted_rand_score(whole.labels_, part.labels_) > 0.95
@@ -96,7 +104,7 @@ def test_features_and_their_own_matrix_are_clustered_alike(d, n_clusters):
     kappa is the shift and that similarity together, and what is taken from one goes to the other.
     """
     X, _ = unequal(400, d)
-    features = DominantSets(n_clusters).fit(X)
+    features = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
     S = as_similarity(X, "sqeuclidean")
     A = S.toarray()
     matrix = DominantSets(n_clusters, affinity="precomputed").fit(A)
@@ -142,7 +150,7 @@ def test_every_cluster_is_proved_at_its_own_shift(affinity, n_clusters):
 def test_a_shift_for_each_width():
     """Groups of width 1 : 4 in 6 dimensions: kappa is the mass times the squared radius, at its own scale."""
     X, y = make_blobs(800, centers=40.0 * np.eye(4, 6), cluster_std=[0.5, 1.0, 2.0, 4.0], random_state=21)
-    model = DominantSets().fit(X)
+    model = DominantSets(affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y, model.labels_) > 0.99
     widths = [np.sqrt(np.square(X[y == k] - X[y == k].mean(axis=0)).sum(axis=1).mean()) for k in range(4)]
@@ -158,19 +166,19 @@ def test_a_shift_for_each_width():
 
 def test_all_objects_equal_one_and_two_objects():
     for data in (np.full((20, 3), 0.1), np.zeros((12, 2))):
-        model = DominantSets().fit(data)
+        model = DominantSets(affinity="sqeuclidean").fit(data)
         assert model.labels_.tolist() == [0] * len(data)
         assert model.n_clusters_ == 1
         assert "alike" in model.selection_.reason
     with pytest.warns(UserWarning, match="there is one object"):
-        assert DominantSets(1).fit([[1.0, 2.0]]).labels_.tolist() == [0]
-    assert DominantSets().fit([[0.0], [1.0]]).labels_.tolist() == [0, 0]
+        assert DominantSets(1, affinity="sqeuclidean").fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    assert DominantSets(affinity="sqeuclidean").fit([[0.0], [1.0]]).labels_.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 12])
 def test_as_many_clusters_as_objects(n):
     X = np.random.default_rng(n).normal(size=(n, 3))
-    model = DominantSets(n).fit(X)
+    model = DominantSets(n, affinity="sqeuclidean").fit(X)
     assert sorted(model.labels_) == list(range(n))
     assert sorted(len(c) for c in model.clusters_) == [1] * n
 
@@ -180,14 +188,15 @@ def test_constant_columns_change_nothing():
     flat = np.hstack([np.full((len(X), 2), 7.0), X, np.full((len(X), 1), -3.0)])
     for n_clusters in (None, 4):
         assert same_partition(
-            DominantSets(n_clusters).fit_predict(X), DominantSets(n_clusters).fit_predict(flat)
+            DominantSets(n_clusters, affinity="sqeuclidean").fit_predict(X),
+            DominantSets(n_clusters, affinity="sqeuclidean").fit_predict(flat),
         )
 
 
 def test_copies_of_a_few_places():
     """Fewer places than clusters that are asked for: each place is one, and it says how many there are."""
     X = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]], 10, axis=0)
-    model = DominantSets(3).fit(X)
+    model = DominantSets(3, affinity="sqeuclidean").fit(X)
     labels = model.labels_.reshape(3, 10)
     assert (labels == labels[:, :1]).all()
     assert len(set(labels[:, 0])) == 3
@@ -250,7 +259,7 @@ def test_a_ball_is_absorbed_once_by_one_that_lives_on():
 def test_a_time_limit_inside_the_tree_gives_what_is_there():
     X, _ = unequal()
     with pytest.warns(UserWarning, match="ended early"):
-        model = DominantSets(4, max_time=0.0).fit(X)
+        model = DominantSets(4, max_time=0.0, affinity="sqeuclidean").fit(X)
     assert model.end_ is End.TIME_LIMIT
     assert 1 <= model.n_clusters_ <= 4
     assert len(model.labels_) == len(X)
@@ -274,7 +283,7 @@ def test_ctrl_c_inside_the_tree_ends_the_fit(level, monkeypatch):
     monkeypatch.setattr(ModeTree, "_advance", interrupted)
     X, _ = unequal()
     with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(4).fit(X)
+        model = DominantSets(4, affinity="sqeuclidean").fit(X)
     assert model.end_ is End.INTERRUPTED
     assert 1 <= model.n_clusters_ <= 4
     A = as_similarity(X, "sqeuclidean").toarray()
@@ -298,7 +307,7 @@ def test_ctrl_c_between_two_clusters_keeps_those_before(monkeypatch):
     monkeypatch.setattr(OwnScales, "_solve", interrupted)
     X, _ = unequal()
     with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(4).fit(X)
+        model = DominantSets(4, affinity="sqeuclidean").fit(X)
     assert model.end_ is End.INTERRUPTED
     assert model.n_clusters_ == len(model.selection_.rows) == 2
     assert set(model.labels_) <= {-1, 0, 1}
@@ -313,9 +322,9 @@ def test_a_callback_ends_it():
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     X, _ = unequal()
-    every = DominantSets().fit(X)
+    every = DominantSets(affinity="sqeuclidean").fit(X)
     for threads in (1, 3):
         monkeypatch.setattr(modes, "N_THREADS", threads)
-        other = DominantSets().fit(X)
+        other = DominantSets(affinity="sqeuclidean").fit(X)
         np.testing.assert_array_equal(other.labels_, every.labels_)
         np.testing.assert_array_equal(other.shifts_, every.shifts_)

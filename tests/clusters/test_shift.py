@@ -41,14 +41,16 @@ def test_a_resolution_is_in_proportion_to_n_and_knows_no_unit():
     assert scaled.self_similarity + Scale(scaled, scaled.degrees()).shift(0.01) == pytest.approx(
         100.0 * kappa
     )
-    first = DominantSets(4).fit(X)
-    np.testing.assert_array_equal(first.labels_, DominantSets(4).fit(10.0 * X + 3.0).labels_)
+    first = DominantSets(4, affinity="sqeuclidean").fit(X)
+    np.testing.assert_array_equal(
+        first.labels_, DominantSets(4, affinity="sqeuclidean").fit(10.0 * X + 3.0).labels_
+    )
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e5, 1e6])
 def test_one_far_object_changes_nothing(far):
     X, y = make_blobs(500, centers=CORNERS, random_state=0)
-    model = DominantSets(4).fit(np.vstack([X, [[far, far]]]))
+    model = DominantSets(4, affinity="sqeuclidean").fit(np.vstack([X, [[far, far]]]))
     assert model.labels_[-1] == -1
     assert adjusted_rand_score(y, model.labels_[:-1]) > 0.95
 
@@ -63,7 +65,7 @@ def test_samples_of_one_distribution_are_clustered_alike(n_clusters):
         X = np.array(CORNERS)[y] + rng.normal(size=(n, 2))
         noise = rng.random(n) < 0.1
         X[noise], y[noise] = rng.uniform(-20, 30, size=(int(noise.sum()), 2)), -1
-        model = DominantSets(n_clusters).fit(X)
+        model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
         cores = model.cores_ >= 0
         rows.append([model.assignment_rate_, adjusted_rand_score(y, model.labels_), cores.mean()])
         assert model.n_clusters_ == 4
@@ -82,7 +84,7 @@ def test_the_choice_of_one_shift_can_be_read():
     best = max(c.score for c in able)
     assert resolution.shift == min(c.shift for c in able if c.score >= 0.95 * best)
     assert "chosen" in str(resolution)
-    assert "given." in DominantSets(4, shift=3.0).fit(X[:100]).selection_.reason
+    assert "given." in DominantSets(4, shift=3.0, affinity="sqeuclidean").fit(X[:100]).selection_.reason
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 20])
@@ -90,7 +92,7 @@ def test_the_choice_of_one_shift_can_be_read():
 def test_noise_is_one_cluster_and_says_so(dimension, draw):
     rng = np.random.default_rng(dimension)
     X = rng.random((1_500, dimension)) if draw == "uniform" else rng.normal(size=(1_500, dimension))
-    model = DominantSets().fit(X)
+    model = DominantSets(affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == 1
     assert (model.labels_ == 0).all()
     assert "they are one" in str(model.selection_)
@@ -101,7 +103,7 @@ def test_noise_is_one_cluster_and_says_so(dimension, draw):
 def test_blobs_are_counted(k):
     centers = 12.0 * np.random.default_rng(k).normal(size=(k, 6))
     X, y = make_blobs(150 * k, centers=centers, random_state=k)
-    model = DominantSets().fit(X)
+    model = DominantSets(affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == k
     assert adjusted_rand_score(y, model.labels_) > 0.95
 

@@ -46,7 +46,9 @@ def test_round_clouds_have_one_variance():
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-6, 1.0, 1e6]), moved=st.sampled_from([0.0, 1e3]))
+@given(
+    seed=st.integers(0, 10_000), scale=st.sampled_from([1e-6, 1.0, 1e6]), moved=st.sampled_from([0.0, 1e3])
+)
 def test_units_and_places_mean_nothing(seed, scale, moved):
     X, y = long_groups(seed, n=40)
     here = fit_ellipses(X, y).label(X)[0]

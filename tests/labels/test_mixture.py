@@ -219,7 +219,7 @@ def assert_noise(model, y, least):
 @pytest.mark.parametrize("n_clusters", [None, 5])
 def test_noise_in_many_dimensions(d, share, kind, n_clusters):
     X, y = with_noise(d, share, kind, 61)
-    model = DominantSets(n_clusters).fit(X)
+    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == 5
     assert_noise(model, y, 0.95)
     assert adjusted_rand_score(y, model.labels_) > 0.9
@@ -231,7 +231,7 @@ def test_noise_in_many_dimensions(d, share, kind, n_clusters):
 @pytest.mark.parametrize("d", [2, 5])
 def test_noise_in_few_dimensions(d, share, kind):
     X, y = with_noise(d, share, kind, 62)
-    model = DominantSets(5).fit(X)
+    model = DominantSets(5, affinity="sqeuclidean").fit(X)
     assert_noise(model, y, 0.8)
 
 
@@ -255,7 +255,7 @@ def test_noise_among_unit_vectors(affinity):
 def test_clean_groups_have_no_noise(d, n_clusters):
     centres = 1.4 * np.array(CORNERS) if d == 2 else 10.0 * np.eye(4, d)
     X, y = make_blobs(800, centers=centres, random_state=64)
-    model = DominantSets(n_clusters).fit(X)
+    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
     assert model.n_clusters_ == 4
     assert model.assignment_rate_ >= 0.98
     assert adjusted_rand_score(y, model.labels_) > 0.98
@@ -274,8 +274,8 @@ def test_what_was_seen_is_predicted_as_it_was_labelled(affinity, noise):
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.37, 0.9])
 def test_a_share_is_that_share_of_all_objects(share):
     X, _ = with_noise(5, 0.3, "normal", 66, n=600)
-    every = DominantSets(5, noise=None).fit(X)
-    model = DominantSets(5, noise=share).fit(X)
+    every = DominantSets(5, noise=None, affinity="sqeuclidean").fit(X)
+    model = DominantSets(5, noise=share, affinity="sqeuclidean").fit(X)
     assert (model.labels_ < 0).mean() == pytest.approx(share, abs=1.5 / 600)
     out = model.labels_ < 0
     np.testing.assert_array_equal(model.labels_[~out], every.labels_[~out])
@@ -313,4 +313,4 @@ def test_what_a_background_knows_of_the_clusters(kind):
 def test_curves_are_not_noise_about_a_few_dense_places(make):
     X, _ = make(500, noise=0.05, random_state=0)
     for k in (None, 2):
-        assert (DominantSets(k).fit(X).labels_ >= 0).all()
+        assert (DominantSets(k, affinity="sqeuclidean").fit(X).labels_ >= 0).all()

@@ -63,15 +63,15 @@ def test_new_objects_that_are_far_are_noise():
         model = DominantSets(4, affinity=affinity).fit(X)
         assert (model.predict(X) == model.labels_).mean() > 0.99
         assert adjusted_rand_score(y, model.labels_) > 0.95
-    assert DominantSets(4).fit(X).predict(np.array([[300.0, 300.0]]))[0] == -1
-    everywhere = DominantSets(4, noise=None).fit(X)
+    assert DominantSets(4, affinity="sqeuclidean").fit(X).predict(np.array([[300.0, 300.0]]))[0] == -1
+    everywhere = DominantSets(4, noise=None, affinity="sqeuclidean").fit(X)
     assert everywhere.predict(np.array([[300.0, 300.0]]))[0] >= 0
 
 
 @pytest.mark.parametrize("noise", ["auto", "cores", "payoff", 0.3, 0.5, None])
 def test_training_objects_are_predicted_as_they_were_labelled(noise):
     X, _ = make_blobs(400, centers=CORNERS, cluster_std=2.0, random_state=0)
-    model = DominantSets(4, noise=noise).fit(X)
+    model = DominantSets(4, noise=noise, affinity="sqeuclidean").fit(X)
     assert (model.predict(X) == model.labels_).mean() > 0.98
     if isinstance(noise, float):
         assert model.assignment_rate_ == pytest.approx(1.0 - noise, abs=1 / 400)

@@ -75,9 +75,9 @@ def test_the_estimator_refines(affinity):
 
 def test_more_of_the_digits_than_the_cores_hold():
     digits, y = load_digits(return_X_y=True)
-    average = DominantSets(10, assign="average").fit(digits)
-    refined = DominantSets(10, assign="refine").fit(digits)
-    cores = DominantSets(10, assign=None).fit(digits)
+    average = DominantSets(10, assign="average", affinity="sqeuclidean").fit(digits)
+    refined = DominantSets(10, assign="refine", affinity="sqeuclidean").fit(digits)
+    cores = DominantSets(10, assign=None, affinity="sqeuclidean").fit(digits)
     assert cores.assignment_rate_ < 1.0
     assert adjusted_rand_score(y, refined.labels_) > 0.55
     assert refined.assignment_rate_ == average.assignment_rate_ == 1.0
@@ -88,20 +88,20 @@ def test_noise_can_be_kept_out():
     rows = np.concatenate([X, rng.uniform(-30, 30, size=(100, 3))])
     noise = np.arange(400) >= 300
     rates = []
-    inner = DominantSets(4, noise=None).fit(rows).probabilities_
+    inner = DominantSets(4, noise=None, affinity="sqeuclidean").fit(rows).probabilities_
     for share in (0.0, 0.25, 0.5):
-        model = DominantSets(4, noise=share).fit(rows)
+        model = DominantSets(4, noise=share, affinity="sqeuclidean").fit(rows)
         rates.append(model.assignment_rate_)
         # as many as asked for, and those that are least typical of their clusters
         assert inner[model.labels_ < 0].max(initial=0.0) <= inner[model.labels_ >= 0].min()
     np.testing.assert_allclose(rates, [1.0, 0.75, 0.5], atol=1 / 400)
-    auto = DominantSets(4).fit(rows)
+    auto = DominantSets(4, affinity="sqeuclidean").fit(rows)
     assert (auto.labels_[noise] < 0).mean() > 0.8
     assert (auto.labels_[~noise] >= 0).mean() > 0.95
     for name in ("cores", "payoff"):
-        cores = DominantSets(4, noise=name).fit(rows)
+        cores = DominantSets(4, noise=name, affinity="sqeuclidean").fit(rows)
         np.testing.assert_array_equal(cores.labels_ >= 0, cores.core_labels_ >= 0)
-    assert DominantSets(4, noise=None).fit(rows).assignment_rate_ == 1.0
+    assert DominantSets(4, noise=None, affinity="sqeuclidean").fit(rows).assignment_rate_ == 1.0
     for wrong in (
         {"assign": None, "noise": 0.1},
         {"assign": "refine", "noise": 2.0},
@@ -154,7 +154,7 @@ def test_objects_that_take_no_part_stay_out(kind, k, seed):
 
 
 def test_a_partition_is_numbered_after_its_cores():
-    model = DominantSets(4).fit(X)
+    model = DominantSets(4, affinity="sqeuclidean").fit(X)
     for k, cluster in enumerate(model.clusters_):
         inside = model.labels_[cluster.members]
         assert np.bincount(inside[inside >= 0]).argmax() == k

@@ -37,13 +37,13 @@ def _close():
 @pytest.fixture(scope="module")
 def fitted():
     X, _ = make_blobs(120, centers=3, n_features=2, random_state=0)
-    return DominantSets(2).fit(X), X
+    return DominantSets(2, affinity="sqeuclidean").fit(X), X
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_clusters_in_the_plane(d):
     X, _ = make_blobs(120, centers=3, n_features=d, random_state=0)
-    model = DominantSets(2).fit(X)
+    model = DominantSets(2, affinity="sqeuclidean").fit(X)
     display = ClusterDisplay.from_estimator(model, X)
     noise, *found, exemplars = display.ax_.collections
     assert len(noise.get_offsets()) == (model.labels_ < 0).sum()

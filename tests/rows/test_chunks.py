@@ -110,8 +110,8 @@ def test_sorted_data_in_chunks_that_know_nothing_of_each_other():
     """Each class in a chunk of its own: bounds of tau by the pieces' own shares are far apart."""
     X, y = make_blobs(2_000, centers=5, n_features=4, random_state=1)
     X = X[np.argsort(y)]
-    here = DominantSets(5).fit(X)
-    there = DominantSets(5).fit(da.from_array(X, chunks=(400, 4)))
+    here = DominantSets(5, affinity="sqeuclidean").fit(X)
+    there = DominantSets(5, affinity="sqeuclidean").fit(da.from_array(X, chunks=(400, 4)))
     assert_same_model(here, there)
 
 
@@ -164,13 +164,15 @@ def test_objects_left_over_are_assigned(affinity, assign):
 
 def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
     X = np.rint(ROWS * 10).astype(np.int32)
-    here = DominantSets(3).fit(X)
-    assert_same_model(here, DominantSets(3).fit(da.from_array(X, chunks=(250, 2))))
+    here = DominantSets(3, affinity="sqeuclidean").fit(X)
+    assert_same_model(here, DominantSets(3, affinity="sqeuclidean").fit(da.from_array(X, chunks=(250, 2))))
     path = tmp_path / "rows.npy"
     np.save(path, X.astype(np.float64))
     mapped = np.load(path, mmap_mode="r")
-    assert_same_model(here, DominantSets(3).fit(mapped))
-    assert_same_model(here, DominantSets(3).fit(da.from_array(mapped, chunks=(250, 5))))
+    assert_same_model(here, DominantSets(3, affinity="sqeuclidean").fit(mapped))
+    assert_same_model(
+        here, DominantSets(3, affinity="sqeuclidean").fit(da.from_array(mapped, chunks=(250, 5)))
+    )
 
 
 def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
@@ -184,9 +186,9 @@ def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
         return block
 
     X = da.from_array(ROWS, chunks=(300, 5)).map_blocks(lambda b: read(b, 0), dtype=ROWS.dtype)
-    model = DominantSets(2).fit(X)
+    model = DominantSets(2, affinity="sqeuclidean").fit(X)
     assert len(reads) > 3 * model.similarity_.rows.n_rounds / 2
-    assert_same_model(DominantSets(2).fit(ROWS), model)
+    assert_same_model(DominantSets(2, affinity="sqeuclidean").fit(ROWS), model)
 
 
 def test_checkpoint(tmp_path):
@@ -215,7 +217,10 @@ def test_checkpoint(tmp_path):
 
 def test_the_number_of_clusters_may_be_open():
     """Which resolution, which clusters stand alone, what is noise: the same as in memory."""
-    here, there = DominantSets().fit(ROWS), DominantSets().fit(chunked(ROWS))
+    here, there = (
+        DominantSets(affinity="sqeuclidean").fit(ROWS),
+        DominantSets(affinity="sqeuclidean").fit(chunked(ROWS)),
+    )
     assert here.n_clusters_ == there.n_clusters_ > 1
     assert_same_model(here, there)
     assert str(there.resolution_.reason) == str(here.resolution_.reason)

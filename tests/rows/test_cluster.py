@@ -198,7 +198,9 @@ def test_a_round_that_times_out(client, undisturbed, workers):
     """A worker that hangs: its pieces are worked on elsewhere."""
     pid = next(iter(workers.values()))
     hang = Once(lambda: os.kill(pid, signal.SIGSTOP))
-    DominantSets(1, shift=1.0).fit(chunked())  # workers that have just started take seconds to import
+    DominantSets(1, shift=1.0, affinity="sqeuclidean").fit(
+        chunked()
+    )  # workers that have just started take seconds to import
     try:
         with dask.config.set({"dominantsets.round-timeout": 12}):
             disturbed = DominantSets(callback=hang, **OPTIONS).fit(chunked())
@@ -240,14 +242,14 @@ def test_bad_data_on_a_worker_are_refused_in_the_usual_sentence(client, workers)
     bad = X.copy()
     bad[4_321, 2] = np.inf
     with pytest.raises(ValueError, match="the features have NaN or infinite entries"):
-        DominantSets(2).fit(da.from_array(bad, chunks=(1_000, 6)))
+        DominantSets(2, affinity="sqeuclidean").fit(da.from_array(bad, chunks=(1_000, 6)))
 
 
 def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):
     def holds(run):  # a function of the test's own travels whole, one of a module by its name
         return run in on_cluster._held
 
-    model = DominantSets(2, shift=1e4).fit(da.from_array(X, chunks=(1_000, 6)))
+    model = DominantSets(2, shift=1e4, affinity="sqeuclidean").fit(da.from_array(X, chunks=(1_000, 6)))
     run = model.similarity_.rows._run
     assert all(client.run(holds, run).values())
     del model

@@ -445,9 +445,9 @@ def test_the_estimator_gives_what_it_gives_for_arrays(kind, assign, n_starts, de
 
 def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
     X = features(400, 4).astype(np.float16)
-    theirs = DominantSets(2).fit(X.astype(np.float64))
+    theirs = DominantSets(2, affinity="sqeuclidean").fit(X.astype(np.float64))
     for data in (X, as_memmap(tmp_path / "X.dat", X)):
-        model = DominantSets(2, device=device).fit(data)
+        model = DominantSets(2, device=device, affinity="sqeuclidean").fit(data)
         np.testing.assert_array_equal(model.labels_, theirs.labels_)
         assert model.similarity_.rows.features.dtype == torch.float16
 
@@ -471,11 +471,11 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
 def test_a_checkpoint_on_a_device(tmp_path):
     X = torch.tensor(features(300, 3))
     path = str(tmp_path / "run.npz")
-    first = DominantSets(3, checkpoint=path).fit(X)
-    again = DominantSets(3, checkpoint=path).fit(X)
+    first = DominantSets(3, checkpoint=path, affinity="sqeuclidean").fit(X)
+    again = DominantSets(3, checkpoint=path, affinity="sqeuclidean").fit(X)
     np.testing.assert_array_equal(first.labels_, again.labels_)
     with pytest.raises(ValueError, match="other data"):
-        DominantSets(3, checkpoint=path).fit(X + 1.0)
+        DominantSets(3, checkpoint=path, affinity="sqeuclidean").fit(X + 1.0)
 
 
 def test_it_can_be_stopped_and_interrupted():
@@ -595,11 +595,11 @@ def test_bad_input_gets_one_sentence():
     ):
         with pytest.raises(ValueError, match=words):
             DominantSets(2, **options).fit(data)
-    model = DominantSets(2).fit(X)
+    model = DominantSets(2, affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="fitted with 3 features"):
         model.predict(X[:, :2])
     with pytest.raises(ValueError, match="fitted with NumPy arrays"):
-        DominantSets(2).fit(X.numpy()).predict(X)
+        DominantSets(2, affinity="sqeuclidean").fit(X.numpy()).predict(X)
     with pytest.raises(ValueError, match="trace=True"):
         solve(as_similarity(X, "sqeuclidean"), trace=True)
     with pytest.raises(ValueError, match="needs a shift above"):
@@ -610,7 +610,7 @@ def test_bad_input_gets_one_sentence():
 def test_no_cuda_is_said():
     X = features(30, 3)
     with pytest.raises(ValueError, match=r"needs a CUDA device, and torch .* sees none"):
-        DominantSets(2, device="cuda").fit(X)
+        DominantSets(2, device="cuda", affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="needs a CUDA device"):
         as_similarity(torch.tensor(X), "sqeuclidean", device="cuda")
 
@@ -620,7 +620,7 @@ def test_two_devices_and_too_much():
     X = torch.tensor(features(300, 3))
     with pytest.raises(ValueError, match="names another one"):
         as_similarity(X, "sqeuclidean", device="cuda")
-    model = DominantSets(2).fit(X.cuda())
+    model = DominantSets(2, affinity="sqeuclidean").fit(X.cuda())
     with pytest.raises(ValueError, match="fitted with features on cuda"):
         model.predict(X)
     S = as_similarity(X.cuda().float(), "sqeuclidean")
@@ -663,5 +663,5 @@ def test_the_precision_of_products_is_left_as_it_was():
     before = torch.get_float32_matmul_precision()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DominantSets(2).fit(torch.tensor(features(100, 3), dtype=torch.float32))
+        DominantSets(2, affinity="sqeuclidean").fit(torch.tensor(features(100, 3), dtype=torch.float32))
     assert torch.get_float32_matmul_precision() == before

@@ -252,7 +252,7 @@ def test_a_cluster_is_a_ball():
         fall = cluster.radius**2 - np.square(X[cluster.members] - cluster.center).sum(axis=1)
         np.testing.assert_allclose(cluster.weights, fall / fall.sum(), atol=1e-9)
         left[cluster.members] = False
-    model = DominantSets(3, shift=2 * S.offset, assign=None).fit(X)
+    model = DominantSets(3, shift=2 * S.offset, assign=None, affinity="sqeuclidean").fit(X)
     new = X + 0.3
     first = np.full(300, -1)
     for k, cluster in reversed(list(enumerate(model.clusters_))):

@@ -44,9 +44,10 @@ Affinity = Literal[
     "nearest_neighbors",
     "diffusion",
     "embedding",
+    "ellipses",
     "path",
 ]
-Conversion = Literal["max", "gaussian", "path"]
+Conversion = Literal["auto", "max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
 Assign = Literal["refine", "average", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
@@ -211,7 +212,7 @@ def cluster_command(
         int | None,
         typer.Option("--n-clusters", "-k", min=1, help="Largest number of clusters. [default: open]"),
     ] = None,
-    affinity: Annotated[Affinity, typer.Option(help="How features become similar.")] = "sqeuclidean",
+    affinity: Annotated[Affinity, typer.Option(help="How features become similar; auto finds out.")] = "auto",
     similarity: Annotated[
         bool, typer.Option("--similarity", help="The file holds an n × n similarity, not features.")
     ] = False,
@@ -222,9 +223,9 @@ def cluster_command(
         Conversion,
         typer.Option(
             help="How a distance D becomes a similarity: max (max D - D), gaussian (exp(-D²/median²)), "
-            "path (chains of small steps)."
+            "path (chains of small steps); auto finds out."
         ),
-    ] = "max",
+    ] = "auto",
     shift: Annotated[
         str,
         typer.Option(

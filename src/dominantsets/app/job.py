@@ -19,11 +19,12 @@ from dominantsets.app.files import FileError, Table
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.estimator import DominantSets
 from dominantsets.similarity import AFFINITIES
+from dominantsets.similarity.factory import PRECOMPUTED
 from dominantsets.solvers.result import End
 
 SHIFTS = ("auto", "guaranteed", "sufficient")
-AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name != "precomputed"))
-CONVERSIONS = ("max", "gaussian", "path")
+AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name not in PRECOMPUTED))
+CONVERSIONS = ("auto", "max", "gaussian", "path")
 _EARLY = (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
 _EXTRAS = {
     "cli": ("typer", "rich"),
@@ -39,9 +40,9 @@ class Job:
     """What to do with a table."""
 
     n_clusters: int | None = None
-    affinity: str = "sqeuclidean"
+    affinity: str = "auto"
     matrix: str | None = None  # "similarity", "distance", or None for features
-    convert: str = "max"
+    convert: str = "auto"
     shift: str = "auto"
     assign: str | None = "refine"
     noise: str | float | None = "auto"
@@ -67,7 +68,7 @@ class Job:
             verbose=int(bar),
         )
         model.fit(X)
-        features = X if affinity != "precomputed" and not params else None
+        features = X if affinity not in PRECOMPUTED and not params else None
         return Result(model, table, features)
 
     def _prepared(self, table: Table) -> tuple[Any, str, dict[str, Any] | None]:
@@ -81,6 +82,8 @@ class Job:
             raise FileError(f"a {matrix} needs as many columns as rows, and the file has {data.shape}.")
         if matrix == "similarity":
             return data, "precomputed", None
+        if self.convert == "auto":
+            return data, "precomputed_distance", None
         if self.convert == "path":
             return data, "path", {"metric": "precomputed"}
         return distance_to_similarity(data, self.convert), "precomputed", None

@@ -5,9 +5,9 @@ A candidate is an affinity with its parameters, and the groups that it finds. Th
 *Are the groups clouds?* Round and elliptic clouds, with a background where one was found, are fitted from the
 groups of the candidates and compared with a density that has no shape
 (:mod:`dominantsets.clusters.goodness`). Where the best of them explains unseen objects significantly better,
-it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are taken where
-they find a background by evidence, and parts of the sample find the same one; where parts do not, nobody is
-called noise.
+it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are taken
+where they find a background by evidence, and parts of the sample find the same one; where parts do not,
+nobody is called noise.
 
 *How well are they apart, and how stable are they?* Else groups are judged by c, the conductance of each on a
 graph of neighbours (:mod:`dominantsets.clusters.separation`), and t, the mean agreement with the groups that
@@ -15,9 +15,9 @@ graph of neighbours (:mod:`dominantsets.clusters.separation`), and t, the mean a
 
 .. math:: \sum_k v_k \log c_k - 8 t
 
-wins, :math:`v_k` the share of the links that cluster k has, at most twice an equal share; without one the highest
-:math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that are apart
-and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data without structure
+wins, :math:`v_k` the share of the links that cluster k has, at most twice an equal share; without one the
+highest :math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that are
+apart and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data without structure
 have more.
 """
 
@@ -39,7 +39,9 @@ from dominantsets.solvers import Monitor, SolverOptions
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
 STABLE = 8.0  # what stability is worth, in logarithms of conductance
-LARGEST = 2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
+LARGEST = (
+    2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
+)
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
 
@@ -213,7 +215,9 @@ class _Contest:
         if self._wanted is None and best.score <= 0.0:
             balls = _balls(self._sample)
             best = next((c for c in found if (c.affinity, c.params) == balls), best)
-            return self._choice(best, "No candidate has groups that are apart and stable: balls, which say so.")
+            return self._choice(
+                best, "No candidate has groups that are apart and stable: balls, which say so."
+            )
         reason = (
             f"{best.title} has the groups that are best apart (mean conductance "
             f"{np.exp(best.separation):.2g}) and stable ({best.stability:.2f} agreement with parts)."
@@ -302,9 +306,7 @@ class _Contest:
         pairs = zip(self._parts, again, strict=True)
         return float(np.mean([adjusted_rand_score(labels[part], other) for part, other in pairs]))
 
-    def _labels(
-        self, way: Way, objects: Ints | None, n_clusters: int | None, *noises: Noise
-    ) -> list[Ints]:
+    def _labels(self, way: Way, objects: Ints | None, n_clusters: int | None, *noises: Noise) -> list[Ints]:
         """The labels of the sample or a part of it, by one candidate."""
         request = Request(n_clusters, "auto", SolverOptions().checked())
         similarity = self._sample.similarity(way, objects)

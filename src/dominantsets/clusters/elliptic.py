@@ -1,8 +1,8 @@
 r"""Clusters with metrics of their own: a mixture of normal clouds, and the dominant set of each.
 
 A mixture is fitted to a sample, from the groups of other affinities, and gives all objects their labels. In
-the metric of its own covariance cluster k is round: its dominant set is a ball about its centre there, as wide
-as to hold about half of it. The ball is climbed from the cluster's own objects; where it ends among others,
+the metric of its own covariance cluster k is round: its dominant set is a ball about its centre there, wide
+enough to hold about half of it. The ball is climbed from the cluster's own objects; where it ends among others,
 a smaller one is taken.
 """
 
@@ -69,7 +69,7 @@ def fitted(
 
 
 def metrics(mixture: Ellipses) -> Floats:
-    r"""The transforms T of the clusters, with :math:`T T^T` the inverse of the covariance, of determinant 1."""
+    r"""The transforms T of the clusters: :math:`T T^T` is the inverse of the covariance, of determinant 1."""
     roots = np.linalg.cholesky(np.linalg.inv(mixture.covariances[: mixture.n_clusters]))
     logs = np.linalg.slogdet(roots)[1] / roots.shape[1]
     return np.asarray(roots * np.exp(-logs)[:, None, None])

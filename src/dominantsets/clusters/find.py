@@ -197,7 +197,10 @@ def _of_ellipses(
     noise = "auto" if request.noise in ("auto", "cores") else None
 
     def groups(rows: Floats, affinity: str) -> Ints:
-        params = {"path": {"min_samples": 5}, "diffusion": {"n_components": request.n_clusters}}
+        params: dict[str, dict[str, Any]] = {
+            "path": {"min_samples": min(5, len(rows))},
+            "diffusion": {"n_components": request.n_clusters},
+        }
         some = as_similarity(rows, affinity, **params.get(affinity, {}))
         quiet = replace(request, keep=lambda *_: None, say=lambda *_: None)
         return labels_of(some, quiet, random_state, monitor, noise)[0]

@@ -51,7 +51,8 @@ class Shapeless:
 
     def density(self, rows: Floats) -> Floats:
         """The logarithm of the density at some rows."""
-        return self._logs(*self._search.kneighbors(rows), self._width, self._n)
+        far, who = self._search.kneighbors(rows)
+        return self._logs(far, who, self._width, self._n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ Objects i and j that are neighbours (10 nearest) are linked by
 
 with :math:`s_i` the distance to the 7th. The conductance of a group is the weight of the links that leave it,
 over all its links or those of the rest, whichever have less. Noise, where distances are long, has next to no
-weight in it. In many dimensions the second factor is left out: hardly anything is dense there but copies of one
-object, and these would have all the weight.
+weight in it. In many dimensions the second factor is left out: hardly anything is dense there but copies of
+one object, and these would have all the weight.
 """
 
 from __future__ import annotations

@@ -190,8 +190,8 @@ def of_ellipses(mixture: Ellipses, clusters: list[DominantSet], start: str) -> S
     ]
     began = "the best of several starts" if start == "auto" else f"from the groups of {start}"
     return Selection(
-        f"Ellipses: {mixture.n_clusters} normal clouds, {began}; every cluster is a dominant set in the metric "
-        "of its own covariance.",
+        f"Ellipses: {mixture.n_clusters} normal clouds, {began}; every cluster is a dominant set in the "
+        "metric of its own covariance.",
         rows,
     )
 

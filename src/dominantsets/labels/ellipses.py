@@ -174,7 +174,16 @@ def fit_ellipses(
     numbers = count * (d + 1 + (1 if round_ else d * (d + 1) // 2)) - 1
     numbers += (1 + d + d * (d + 1) // 2) if broad else int(background is not None)
     return Ellipses(
-        shares, centres + middle, covariances, count, noise, flat, low + middle, high + middle, now * n, numbers
+        shares,
+        centres + middle,
+        covariances,
+        count,
+        noise,
+        flat,
+        low + middle,
+        high + middle,
+        now * n,
+        numbers,
     )
 
 
@@ -190,9 +199,7 @@ def best_ellipses(
         labels = usable(labels)
         for background in (None, *BACKGROUNDS) if (labels < 0).any() else (None,):
             if labels.max(initial=-1) >= 0:
-                fits.append(
-                    fit_ellipses(rows, labels, background=background, round_=round_, monitor=monitor)
-                )
+                fits.append(fit_ellipses(rows, labels, background=background, round_=round_, monitor=monitor))
     return min(fits, key=lambda fit: fit.bic(len(rows)), default=None)
 
 

@@ -38,7 +38,9 @@ class FromDistances(Dense):
         if self.then == "euclidean":
             return np.asarray(self._top - D, dtype=np.float64)
         squares = np.square(D, dtype=np.float64)
-        return np.asarray(self._top**2 - squares if self.then == "sqeuclidean" else np.exp(-self._gamma * squares))
+        return np.asarray(
+            self._top**2 - squares if self.then == "sqeuclidean" else np.exp(-self._gamma * squares)
+        )
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         D = np.asarray(new.toarray() if sp.issparse(new) else new, dtype=np.float64)

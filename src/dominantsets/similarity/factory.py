@@ -61,7 +61,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``"sqeuclidean"`` (M - D²), ``"cosine"`` (cos + 1), ``"linear"``, ``"rbf"``, ``"laplacian"``,
         ``"euclidean"`` (M - D), ``"path"`` (minimax distances), ``"nearest_neighbors"``,
         ``"diffusion"`` (random walks on that graph), ``"embedding"`` (neighbours brought together in few
-        dimensions), ``"ellipses"`` (M - D², every cluster with its own metric), ``"precomputed"`` or ``"precomputed_distance"``. A callable gets two arrays of feature rows (two arrays of object
+        dimensions), ``"ellipses"`` (M - D², every cluster with its own metric), ``"precomputed"`` or
+        ``"precomputed_distance"``. A callable gets two arrays of feature rows (two arrays of object
         numbers where X is an int) and returns the array of their similarities; any of
         ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
