@@ -16,9 +16,9 @@ graph of neighbours (:mod:`dominantsets.clusters.separation`), and t, the mean a
 .. math:: \sum_k v_k \log c_k - 8 t
 
 wins, :math:`v_k` the share of the links that cluster k has, at most twice an equal share; without one the
-highest :math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that are
-apart and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data without structure
-have more.
+highest :math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that
+are apart and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data
+without structure have more.
 """
 
 from __future__ import annotations

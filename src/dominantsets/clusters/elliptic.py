@@ -2,8 +2,8 @@ r"""Clusters with metrics of their own: a mixture of normal clouds, and the domi
 
 A mixture is fitted to a sample, from the groups of other affinities, and gives all objects their labels. In
 the metric of its own covariance cluster k is round: its dominant set is a ball about its centre there, wide
-enough to hold about half of it. The ball is climbed from the cluster's own objects; where it ends among others,
-a smaller one is taken.
+enough to hold about half of it. The ball is climbed from the cluster's own objects; where it ends among
+others, a smaller one is taken.
 """
 
 from __future__ import annotations
