@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dominantsets import DominantSets, End, Status, as_similarity, solve
+from dominantsets.clusters import samples
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
@@ -156,3 +157,32 @@ def test_ctrl_c_is_held_until_it_is_looked_for():
 
     with pytest.raises(KeyboardInterrupt):
         leave()
+
+
+def test_ctrl_c_while_affinities_are_compared_gives_balls_at_once(monkeypatch):
+    """The signal comes in the middle of the second candidate."""
+    tried = []
+    made = samples.as_similarity
+
+    def pressed(X, name, **params):
+        tried.append(name)
+        if tried.count("sqeuclidean") == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return made(X, name, **params)
+
+    monkeypatch.setattr(samples, "as_similarity", pressed)
+    model = DominantSets(3)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(features(400))
+    assert model.end_ is End.INTERRUPTED
+    assert model.affinity_ == "sqeuclidean"
+    assert model.choice_.interrupted
+    assert model.labels_.shape == (400,)
+
+
+def test_the_choice_and_the_fit_share_one_clock():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DominantSets(3, max_time=0.0).fit(features(400))
+    assert model.end_ is End.TIME_LIMIT
+    assert "time was up" in model.choice_.reason

@@ -44,6 +44,7 @@ from dominantsets.solvers.result import End
 
 _log = logging.getLogger(__name__)
 
+HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 # The former names of parameters, and where they are now.
 MOVED = {
@@ -355,6 +356,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         options = self._checked()
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
+        self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
         similarity = similarity_of(self, X, self.device)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
@@ -365,8 +367,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
-        with bar or nullcontext(self.callback) as callback:
-            self._find(similarity, options, Monitor(self.max_time, callback))
+        with bar or nullcontext(self.callback) as monitor.callback:
+            self._find(similarity, options, monitor)
+        del self._monitor
         self._warn()
         if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
             similarity.release()
@@ -394,6 +397,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.solver_options_, self.selection_ = found.options, found.selection
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
+            self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
         self._set_clusters(found.clusters, found.cores)
         self._set_labels(found.partition)
 
@@ -408,7 +412,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
         else:
             sample = sample_of(X, self.n_clusters, distances)
-            self.choice_ = choose(sample, self.n_clusters, Monitor(self.max_time))
+            self.choice_ = choose(sample, self.n_clusters, self._monitor)
+            if self.choice_.interrupted:
+                self._monitor.hurry(HURRIED)
         taken = self.choice_.taken
         self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
         return self.affinity_, self.affinity_params_

@@ -111,12 +111,15 @@ class Choice:
         Objects of the sample.
     reason : str
         Why, in a sentence.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     taken: Candidate
     candidates: list[Candidate]
     n_objects: int
     reason: str
+    interrupted: bool = False
 
     def __str__(self) -> str:
         lines = [
@@ -160,7 +163,7 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
     n_clusters : int, optional
         Clusters asked for.
     monitor : Monitor
-        At its time limit the best so far is taken.
+        At its time limit nothing more is compared.
 
     Returns
     -------
@@ -170,7 +173,11 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
     if sample.n < max(FEWEST, FEWEST_A_CLUSTER * (n_clusters or 0)):
         taken = Candidate(*_balls(sample), note="too little to compare")
         return Choice(taken, [taken], sample.n, "There are too few objects to compare: balls.")
-    return _Contest(sample, n_clusters, monitor).decide()
+    try:
+        return _Contest(sample, n_clusters, monitor).decide()
+    except KeyboardInterrupt:
+        taken = Candidate(*_balls(sample), note="not compared")
+        return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
 
 
 def _balls(sample: Sample) -> Way:
@@ -192,8 +199,9 @@ class _Contest:
     def decide(self) -> Choice:
         """The choice."""
         for way in self._sample.ways:
-            if self._tried and self._monitor.out_of_time():
-                break
+            if self._monitor.out_of_time():
+                taken = Candidate(*_balls(self._sample), note="not compared")
+                return self._choice(taken, "The time was up before all were tried: balls.")
             try:
                 self._tried.append(self._try(way))
             except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:

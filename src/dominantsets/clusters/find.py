@@ -239,6 +239,8 @@ def labels_of(
 ) -> list[Ints]:
     """The labels of all objects, -1 for noise, without anything else, for some decisions about noise."""
     found = find(similarity, request, random_state, monitor)
+    if found.end is End.INTERRUPTED:  # these are only means to an end
+        raise KeyboardInterrupt
     return [found.partition(noise).labels if found.clusters else found.cores for noise in noises]
 
 
