@@ -163,7 +163,8 @@ def test_options_of_peeling(options, words):
         ({"shift": "automatic"}, STANDARD),
         ({"assign": "averge"}, STANDARD),
         ({"solver_params": {"tolerance": 1}}, "takes no 'tolerance'; it takes: start, tol, max_iter, cutoff"),
-        ({"affinity_params": {"gamma": 1}}, "takes no parameter 'gamma'"),
+        ({"affinity_params": {"gamma": 1}}, "'auto' takes no parameters, got gamma"),
+        ({"affinity": "cosine", "affinity_params": {"gamma": 1}}, "takes no parameter 'gamma'"),
         ({"algorithm": "replicator"}, "cannot start at a vertex"),
     ],
 )

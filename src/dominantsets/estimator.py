@@ -134,7 +134,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     checkpoint : str, optional
         A file in which clusters are kept after each of them (each pass of multi-start). A new fit of the same
         data with the same parameters goes on from there; one that belongs to others is refused. It stays
-        when fitting is done.
+        when fitting is done. Paths, networks and ellipses, all of whose clusters come at once, keep none.
     device : str or torch.device, optional
         Where to work on features under sqeuclidean, cosine, linear, rbf or laplacian, such as ``"cuda"``
         (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.

@@ -86,7 +86,7 @@ def test_cluster_writes_everything(iris, tmp_path):
     assert result.exit_code == 0, result.output
     labels = pd.read_csv(out)
     X, _ = load_iris(return_X_y=True)
-    model = DominantSets(3, assign="average", affinity="sqeuclidean").fit(X)
+    model = DominantSets(3, assign="average").fit(X)
     assert labels["label"].tolist() == model.labels_.tolist()
     np.testing.assert_allclose(labels["probability"], model.probabilities_, atol=1e-8)
     assert np.flatnonzero(labels["exemplar"]).tolist() == sorted(model.exemplars_.tolist())

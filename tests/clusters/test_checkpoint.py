@@ -32,7 +32,7 @@ def same(one, other):
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        (X, {}),
+        (X, {"affinity": "sqeuclidean"}),
         (X, {"affinity": "rbf"}),
         (X, {"affinity": "rbf", "n_starts": 3, "random_state": 1}),
         (X, {"affinity": "cosine", "n_starts": 3, "sampling": "dpp", "random_state": 1}),

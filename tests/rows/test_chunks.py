@@ -244,10 +244,12 @@ def test_what_a_dask_array_cannot_be():
     refused(X, "affinity='path' is not available for Dask arrays", affinity="path")
     refused(X, "not available for Dask arrays", affinity=lambda P, Q: P @ Q.T)
     refused(X, "algorithm='pairwise' needs columns of the whole similarity", algorithm="pairwise")
-    refused(X, "offset='exact' looks at all pairs", affinity_params={"offset": "exact"})
-    refused(X, "offset=1 is below", affinity_params={"offset": 1.0})
-    refused(X, "offset='large' is not known", affinity_params={"offset": "large"})
-    refused(X, "takes no parameter 'gamma'", affinity_params={"gamma": 1.0})
+    refused(
+        X, "offset='exact' looks at all pairs", affinity="sqeuclidean", affinity_params={"offset": "exact"}
+    )
+    refused(X, "offset=1 is below", affinity="sqeuclidean", affinity_params={"offset": 1.0})
+    refused(X, "offset='large' is not known", affinity="sqeuclidean", affinity_params={"offset": "large"})
+    refused(X, "takes no parameter 'gamma'", affinity="sqeuclidean", affinity_params={"gamma": 1.0})
     refused(chunked(ROWS - 20), "features of both signs may have negative inner products", affinity="linear")
     refused(
         in_row_blocks(neighbor_graph(), UNEVEN),

@@ -589,7 +589,7 @@ def test_bad_input_gets_one_sentence():
         (X, {"affinity": "path"}, "'path' is not available on a device"),
         (X, {"affinity": "precomputed"}, "is not available on a device"),
         (X, {"algorithm": "pairwise"}, "'pairwise' does not run on a device"),
-        (X, {"affinity_params": {"gamma": 1.0}}, "takes no parameter 'gamma'"),
+        (X, {"affinity": "cosine", "affinity_params": {"gamma": 1.0}}, "takes no parameter 'gamma'"),
         (X, {"device": "warp"}, "is not a device"),
         (X.numpy(), {"device": "mps"}, "sums need float64"),
     ):

@@ -86,7 +86,7 @@ class PointSample(Rows):
         self.ways: list[Way] = [("sqeuclidean", {})]
         if n <= TREES or d <= MANY:
             self.ways.insert(0, ("path", {"min_samples": 5}))
-        if n <= WALKS:
+        if n <= WALKS and d > 1:  # on a line every gap is a border to walks
             self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
         if d > MANY and n <= PLACES:
             self.ways.append(("embedding", {}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -106,7 +105,6 @@ class Elliptic(LowRank):
         for k in range(len(self.metrics)):
             if k not in self._light:
                 self.for_cluster(k)
-        light = copy(super().detached())
-        assert isinstance(light, Elliptic)
+        light: Any = super().detached()
         light.features = None
         return light
