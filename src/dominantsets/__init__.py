@@ -18,6 +18,7 @@ from dominantsets.solvers import (
     path_clusters,
     path_spectrum,
     solve,
+    solve_hypergraph,
 )
 
 # Plainer names for what is too general at the top of a package.
@@ -55,5 +56,6 @@ __all__ = [
     "path_spectrum",
     "peel",
     "solve",
+    "solve_hypergraph",
     "sufficient_shift",
 ]
