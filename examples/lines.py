@@ -38,8 +38,9 @@ for k in range(3):
     labels[line.members] = k
     left &= ~np.isin(edges, line.members).any(axis=1)
     print(f"line {k}: {len(line)} points, gap {line.gap:.1g}, {line.status.value}, strict: {line.strict}")
-on_a_line = y >= 0
-print(f"ARI over the points of lines: {adjusted_rand_score(y[on_a_line], labels[on_a_line]):.2f}")
+both = (y >= 0) & (labels >= 0)
+ari = adjusted_rand_score(y[both], labels[both])
+print(f"of {np.sum(y >= 0)} points of lines {both.sum()} are in a set, ARI {ari:.2f}")
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for ax, shown, title in (

@@ -63,6 +63,11 @@ class Graph(Similarity):
         """The stored matrix."""
         return self._A
 
+    def equalized(self) -> Similarity:
+        from dominantsets.similarity.equalized import EqualizedGraph  # which derives from this
+
+        return EqualizedGraph(self)
+
     def largest(self) -> float:
         return float(self._A.data.max(initial=0.0))
 

@@ -283,9 +283,10 @@ def _start(problem: Hypergraph, start: Any) -> Floats:
         check_choice("start", start, ("barycenter",))
         x = (np.diff(edges.indptr) > 0).astype(np.float64)
     elif isinstance(start, numbers.Integral) and not isinstance(start, bool):
-        if not 0 <= int(start) < problem.n or edges.indptr[start] == edges.indptr[start + 1]:
-            raise ValueError(f"start={start} is no object of 0 to {problem.n - 1} that has a hyperedge.")
-        mine = edges.owners[edges.indptr[start] : edges.indptr[start + 1]]
+        i = int(start)
+        if not 0 <= i < problem.n or edges.indptr[i] == edges.indptr[i + 1]:
+            raise ValueError(f"start={i} is no object of 0 to {problem.n - 1} that has a hyperedge.")
+        mine = edges.owners[edges.indptr[i] : edges.indptr[i + 1]]
         x = np.zeros(problem.n)
         x[edges.members[mine]] = 1.0
     else:
