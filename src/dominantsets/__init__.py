@@ -6,6 +6,7 @@ from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
+from dominantsets.labels.correlation import Correlation, correlation_clusters
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     DominantSet,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Candidate",
+    "Correlation",
     "DominantSet",
     "DominantSetHierarchy",
     "DominantSets",
@@ -50,6 +52,7 @@ __all__ = [
     "StopReason",
     "Trace",
     "as_similarity",
+    "correlation_clusters",
     "guaranteed_shift",
     "multistart",
     "path_clusters",

@@ -35,6 +35,7 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
+from dominantsets.labels.correlation import label_by_correlation
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
@@ -102,10 +103,13 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         members have a weight above it), see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
-    assign : {"refine", "average", None}, default="refine"
+    assign : {"refine", "average", "correlation", None}, default="refine"
         What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
         belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster
-        with which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
+        with which they have the highest average similarity (the paper's post-assignment); "correlation":
+        correlation clustering by local search from the dominant sets, until no single move gains
+        (:mod:`dominantsets.labels.correlation`; -1 for objects that are better off by themselves, unless
+        ``noise=None``); None: they stay -1.
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
@@ -174,6 +178,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Why no more clusters were looked for.
     similarity_ : Similarity
         The similarity that was clustered.
+    correlation_ : Correlation
+        With ``assign="correlation"``, the value of the partition and the certificate that no move gains.
     affinity_, affinity_params_ : str and dict
         With ``affinity="auto"``, what was taken; ``choice_`` is how it came about.
     n_features_in_ : int
@@ -200,7 +206,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "solver_params": [dict, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
-        "assign": [StrOptions({"refine", "average"}), None],
+        "assign": [StrOptions({"refine", "average", "correlation"}), None],
         "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
@@ -379,7 +385,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.affinity == "auto":
             self.selection_ = replace(found.selection, choice=str(self.choice_))
         self._set_clusters(found.clusters, found.cores)
-        self._set_labels(found.partition)
+        self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
@@ -418,7 +424,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         self._memberships = memberships
 
-    def _set_labels(self, partition: Callable[[], Partition]) -> None:
+    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         labels, probabilities = cores.copy(), self._memberships.copy()
@@ -430,6 +436,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             labels = assign_by_average(similarity, clusters, labels)
             self._averages = [average_of(similarity, cluster) for cluster in clusters]
             sentence = "everybody is in the cluster with the highest average similarity."
+        elif self.assign == "correlation" and clusters:
+            try:
+                made, self.correlation_ = label_by_correlation(
+                    similarity, cores, len(clusters), self._noise is not None, monitor
+                )
+                labels, probabilities, self._rule, sentence = made
+            except KeyboardInterrupt:  # the cores are there
+                self.end_ = End.INTERRUPTED
         elif self.assign == "refine" and clusters:
             try:
                 labels, probabilities, self._rule, sentence = partition()

@@ -48,7 +48,7 @@ Affinity = Literal[
 ]
 Conversion = Literal["max", "gaussian", "path"]
 Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
-Assign = Literal["refine", "average", "none"]
+Assign = Literal["refine", "average", "correlation", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -236,7 +236,7 @@ def cluster_command(
         Assign,
         typer.Option(
             help="refine: every object where it fits best; average: those outside the cores join the cluster "
-            "most like them; none: the cores alone."
+            "most like them; correlation: until no single move gains; none: the cores alone."
         ),
     ] = "refine",
     noise: Annotated[
