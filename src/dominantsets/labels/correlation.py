@@ -19,6 +19,7 @@ recomputed from the labels alone, and is the certificate.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,8 @@ ROUNDS = 50  # of all objects at once, before single moves
 ROUNDING = 1e-11  # gains below this share of the largest sum are none
 
 
-class Correlation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Correlation:
     """A partition that no single move makes better.
 
     Attributes
@@ -58,9 +60,9 @@ class Correlation(NamedTuple):
     labels: Ints
     value: float
     gain: float
-    values: list[float]
+    values: list[float] = field(repr=False)
     n_moves: int
-    levels: Floats
+    levels: Floats = field(repr=False)
 
 
 def shift_levels(degrees: Floats, shift: float | str) -> Floats:
@@ -320,7 +322,7 @@ def correlation_clusters(
     assert best is not None
     _, first, which = np.unique(best.labels, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first))  # clusters by their first object
-    return best._replace(labels=numbers[which].astype(np.int64))
+    return replace(best, labels=numbers[which].astype(np.int64))
 
 
 class ByCorrelation(NamedTuple):
