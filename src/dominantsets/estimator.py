@@ -56,7 +56,13 @@ MOVED = {
     "max_overlap": "multistart_params",
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "solver_params": {"start": "vertex", "tol": 1e-10, "max_iter": 100_000, "cutoff": 2e-12},
+    "solver_params": {
+        "start": "vertex",
+        "tol": 1e-10,
+        "max_iter": 100_000,
+        "cutoff": 2e-12,
+        "algorithm_params": None,
+    },
     "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
 }
 
@@ -95,12 +101,11 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ``min_cluster_size`` members; "sufficient" searches for a smaller one that is enough on these data
         (about ten times the work).
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
-        The solver, see :func:`solve`.
+        The solver by its name, see :func:`solve`.
     solver_params : dict, optional
         Any of ``start`` ("vertex", "barycenter", an object or weights), ``tol`` (1e-10: the relative gap at
-        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster) and ``cutoff`` (2e-12:
-        members have a weight above it), see :func:`solve`.
+        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff`` (2e-12:
+        members have a weight above it) and ``algorithm_params``, see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", "correlation", None}, default="refine"

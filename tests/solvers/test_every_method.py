@@ -14,7 +14,9 @@ from dominantsets import DominantSet, Status, as_similarity, solve
 from support import assert_certified, given_comparisons, random_similarity
 
 RULES = ("fw", "pairwise", "away")
-METHODS = (*RULES, "replicator", "working-set")
+REPLICATORS = ("replicator", "exponential-replicator")
+FAMILY = ("inimdyn", "shrink-expand", "path-following")  # end at a stationary point, and never descend
+METHODS = (*RULES, *REPLICATORS, *FAMILY, "working-set")
 similarities = st.builds(
     random_similarity, st.integers(2, 14), st.integers(0, 10_000), st.sampled_from([0.0, 0.4, 0.8])
 )
@@ -22,7 +24,7 @@ shifts = st.sampled_from([-0.5, 0.0, 0.3, 2.0, 15.0])
 
 
 def run(A: Any, method: str, **options: Any) -> DominantSet:
-    if method == "replicator":
+    if method in REPLICATORS:
         options.setdefault("start", "barycenter")
         options.setdefault("max_iter", 2_000)
     elif method == "fw":
@@ -31,7 +33,7 @@ def run(A: Any, method: str, **options: Any) -> DominantSet:
 
 
 @given(similarities, shifts)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "trajectory"])
 def test_the_certificate_is_what_the_weights_say(method, A, shift):
     cluster = run(A, method, shift=shift)
     assert_certified(A, cluster)
@@ -40,7 +42,7 @@ def test_the_certificate_is_what_the_weights_say(method, A, shift):
 
 
 @given(similarities, shifts)
-@pytest.mark.parametrize("method", ["pairwise", "away", "working-set"])
+@pytest.mark.parametrize("method", ["pairwise", "away", "working-set", *FAMILY, "trajectory"])
 def test_a_converged_answer_satisfies_the_kkt_conditions(method, A, shift):
     cluster = run(A, method, shift=shift, tol=1e-12)
     assert cluster.status in (Status.CONVERGED, Status.STALLED)
@@ -110,10 +112,10 @@ def test_storage_does_not_matter(method, A, shift, storage):
 def test_every_method_on_every_kind(kind):
     _, S, A, atol = kind
     for method in METHODS:
-        limit = 500 if method in ("fw", "replicator") else 20_000
+        limit = 500 if method in ("fw", *REPLICATORS) else 20_000
         cluster = run(S, method, shift=0.5 * A.max(), max_iter=limit)
         assert_certified(A, cluster, rounding=100 * atol / A.max())
-        if method == "working-set":
+        if method in ("working-set", *FAMILY):
             assert cluster.status is Status.CONVERGED
         if method in ("pairwise", "away"):
             assert cluster.status is Status.CONVERGED

@@ -47,7 +47,21 @@ Affinity = Literal[
     "path",
 ]
 Conversion = Literal["max", "gaussian", "path"]
-Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
+Algorithm = Literal[
+    "auto",
+    "fw",
+    "pairwise",
+    "away",
+    "inimdyn",
+    "replicator",
+    "exponential-replicator",
+    "trajectory",
+    "shrink-expand",
+    "path-following",
+    "working-set",
+    "dual",
+    "exact",
+]
 Assign = Literal["refine", "average", "correlation", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]

@@ -152,6 +152,7 @@ def multistart(
     min_cluster_size: int = 1,
     n_jobs: int | None = None,
     random_state: Any = None,
+    algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
 ) -> MultiStart:
@@ -177,8 +178,8 @@ def multistart(
     shift : float, default=0.0
         The resolution, as in :func:`solve`.
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set" or "dual".
-        The solver, as in :func:`solve`. "exact" has no starts; "auto" is then "pairwise".
+        The solver, as in :func:`solve`. "exact" and "path-following" have no starts; "auto" is then
+        "pairwise".
     start : {"vertex", "barycenter"}, default="vertex"
         All mass on the sampled object, or half of it, the rest spread over the others.
     tol : float, default=1e-10
@@ -195,6 +196,8 @@ def multistart(
         Threads, as joblib counts them. The result is the same for every number.
     random_state : int, RandomState or None, default=None
         For the sampling.
+    algorithm_params : dict, optional
+        Parameters of the algorithm, as in :func:`solve`.
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
@@ -216,7 +219,7 @@ def multistart(
     ([20, 20, 20], 1)
     """
     check_run(shift, max_time)
-    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace).checked()
+    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace, algorithm_params).checked()
     check_multistart(n_starts, sampling, max_overlap, start)
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, min_cluster_size)
