@@ -63,7 +63,7 @@ Algorithm = Literal[
     "exact",
 ]
 Assign = Literal["refine", "average", "correlation", "none"]
-Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
+Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory", "family"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
