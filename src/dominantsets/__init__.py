@@ -19,6 +19,8 @@ from dominantsets.solvers import (
     path_spectrum,
     solve,
 )
+from dominantsets.solvers.phases import Trajectory, trajectory
+from dominantsets.solvers.trajectory import Cut
 
 # Plainer names for what is too general at the top of a package.
 StopReason, MultiStartPass, StepKind = End, Pass, Step
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Candidate",
+    "Cut",
     "DominantSet",
     "DominantSetHierarchy",
     "DominantSets",
@@ -48,6 +51,7 @@ __all__ = [
     "StepKind",
     "StopReason",
     "Trace",
+    "Trajectory",
     "as_similarity",
     "guaranteed_shift",
     "multistart",
@@ -56,4 +60,5 @@ __all__ = [
     "peel",
     "solve",
     "sufficient_shift",
+    "trajectory",
 ]
