@@ -62,7 +62,7 @@ Algorithm = Literal[
     "dual",
     "exact",
 ]
-Assign = Literal["refine", "average", "none"]
+Assign = Literal["refine", "average", "mode", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -250,7 +250,7 @@ def cluster_command(
         Assign,
         typer.Option(
             help="refine: every object where it fits best; average: those outside the cores join the cluster "
-            "most like them; none: the cores alone."
+            "most like them; mode: where a climb from each object ends; none: the cores alone."
         ),
     ] = "refine",
     noise: Annotated[
