@@ -159,6 +159,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cores": {"assign": None},
     "average": {"assign": "average"},
     "correlation": {"assign": "correlation"},
+    "modes": {"assign": "mode"},
     "everybody": {"noise": None},
     "by payoff": {"noise": "payoff"},
     "by a quantile": {"noise": 0.2},

@@ -21,6 +21,8 @@ from dominantsets.solvers import (
     solve,
     solve_hypergraph,
 )
+from dominantsets.solvers.phases import Trajectory, trajectory
+from dominantsets.solvers.trajectory import Cut
 
 # Plainer names for what is too general at the top of a package.
 StopReason, MultiStartPass, StepKind = End, Pass, Step
@@ -31,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Candidate",
     "Correlation",
+    "Cut",
     "DominantSet",
     "DominantSetHierarchy",
     "DominantSets",
@@ -51,6 +54,7 @@ __all__ = [
     "StepKind",
     "StopReason",
     "Trace",
+    "Trajectory",
     "as_similarity",
     "correlation_clusters",
     "guaranteed_shift",
@@ -61,4 +65,5 @@ __all__ = [
     "solve",
     "solve_hypergraph",
     "sufficient_shift",
+    "trajectory",
 ]

@@ -24,6 +24,7 @@ from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import choose_affinity, unseen
+from dominantsets.clusters.climbs import check_climbs
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import check_multistart, sampled_start
 from dominantsets.clusters.peeling import check_peeling
@@ -108,13 +109,14 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         members have a weight above it) and ``algorithm_params``, see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
-    assign : {"refine", "average", "correlation", None}, default="refine"
+    assign : {"refine", "average", "correlation", "mode", None}, default="refine"
         What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
         belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster
         with which they have the highest average similarity (the paper's post-assignment); "correlation":
         correlation clustering by local search from the dominant sets, until no single move gains
         (:mod:`dominantsets.labels.correlation`; -1 for objects that are better off by themselves, unless
-        ``noise=None``); None: they stay -1.
+        ``noise=None``); "mode": clusters are the dominant sets in which climbs from all objects end, at one
+        shift, and an object belongs where its own climb ends (graph shift; n solves); None: they stay -1.
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
@@ -211,7 +213,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "solver_params": [dict, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
-        "assign": [StrOptions({"refine", "average", "correlation"}), None],
+        "assign": [StrOptions({"refine", "average", "correlation", "mode"}), None],
         "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
@@ -328,6 +330,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.min_cluster_size}."
             )
         options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
+        if self.assign == "mode":
+            check_climbs(options, self.n_starts, self.checkpoint)
         if self.n_starts > 1:
             check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
         return options
@@ -383,6 +387,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self._grouped("multistart_params"),
             self._checkpoint,
             _say if self.verbose else _silent,
+            self.assign == "mode",
         )
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
@@ -449,7 +454,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 labels, probabilities, self._rule, sentence = made
             except KeyboardInterrupt:  # the cores are there
                 self.end_ = End.INTERRUPTED
-        elif self.assign == "refine" and clusters:
+        elif self.assign in ("refine", "mode") and clusters:
             try:
                 labels, probabilities, self._rule, sentence = partition()
                 if self._noise == "cores":

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from dominantsets import Status, as_similarity, solve
+from dominantsets import Status, as_similarity, peel, solve, trajectory
 from dominantsets.solvers import Monitor, SolverOptions, make_problem
 from dominantsets.solvers.problem import Point
 from dominantsets.solvers.trajectory import Dynamics, largest_gap, least_similarity
@@ -113,6 +113,32 @@ def test_equal_row_sums_show_no_transition():
     cluster = solve(ring, algorithm="trajectory")
     assert len(cluster) == 8
     assert cluster.strict is False  # equal weights are a saddle, and the certificate says so
+
+
+def test_a_whole_trajectory():
+    A, y = planted([30, 30], [0.9, 0.8], 0.2, 40, 3)
+    run = trajectory(A)
+    first, second = run.cuts[:2]
+    assert set(second.members) <= set(first.members)
+    np.testing.assert_array_equal(np.sort(np.concatenate([second.members, second.left])), first.members)
+    assert (run.phase_times[y == 2] == first.step).all()
+    assert (run.phase_times[y == 1] == second.step).all()
+    gone = np.flatnonzero(run.phase_times >= 0)
+    assert set(run.cluster.members) <= set(np.flatnonzero(y == 0))
+    assert_certified(A, run.cluster, stationary=1e-9)
+    # the weights that were kept: of the simplex at every step, and 0 from the cut on
+    np.testing.assert_allclose(run.weights.sum(axis=1), 1.0)
+    for i in gone:
+        assert (run.weights[run.steps > run.phase_times[i], i] == 0.0).all()
+    assert run.steps.size <= 400
+    assert run.n_iter >= run.steps[-1]
+
+
+def test_peeling_by_cuts_takes_the_blocks_one_after_another():
+    A, y = planted([30, 20], [0.9, 0.8], 0.1, 0, 5)
+    found = list(peel(A, 2, algorithm="trajectory", shift=20.0))
+    assert [set(y[cluster.members]) for cluster in found] == [{0}, {1}]
+    assert all(cluster.status is Status.CONVERGED for cluster in found)
 
 
 def test_the_least_similarity():

@@ -62,7 +62,7 @@ Algorithm = Literal[
     "dual",
     "exact",
 ]
-Assign = Literal["refine", "average", "correlation", "none"]
+Assign = Literal["refine", "average", "correlation", "mode", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory", "family"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -250,7 +250,8 @@ def cluster_command(
         Assign,
         typer.Option(
             help="refine: every object where it fits best; average: those outside the cores join the cluster "
-            "most like them; correlation: until no single move gains; none: the cores alone."
+            "most like them; correlation: until no single move gains; mode: where a climb from each object "
+            "ends; none: the cores alone."
         ),
     ] = "refine",
     noise: Annotated[
