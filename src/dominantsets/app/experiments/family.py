@@ -29,9 +29,10 @@ OURS: dict[str, dict[str, Any]] = {
     "DominantSets": {},
     "DominantSets, equalize": {"affinity_params": {"equalize": True}},
     "DominantSets, assign=correlation": {"assign": "correlation"},
+    "DominantSets, assign=mode": {"assign": "mode"},
 }
 TOL = 1e-10
-LIMIT, QUICK_LIMIT = 10.0, 0.4  # seconds for one set
+LIMIT, QUICK_LIMIT = 10.0, 0.25  # seconds for one set
 STEPS, QUICK_STEPS = 4_000, 300  # of replicator dynamics for each set that is peeled
 STARTS = 10  # for cliques
 CURVE = "f against time"
