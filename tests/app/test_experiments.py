@@ -65,7 +65,7 @@ def refuse(cell):
 
 @pytest.mark.parametrize(
     "left_out",
-    [("synthetic", "image", "multistart"), pytest.param((), marks=pytest.mark.slow)],
+    [("synthetic", "image", "multistart", "family"), pytest.param((), marks=pytest.mark.slow)],
     ids=["few", "all"],
 )
 @pytest.mark.usefixtures("_stranger")

@@ -37,7 +37,7 @@ FLOOR = 1e-13  # below this share of f two values are the same
 
 def tell(rows: list[Row], page: Page, out: Path) -> None:
     missing = {row["data"]: row["missing"] for row in rows if "missing" in row}
-    rows = [row for row in rows if "missing" not in row]
+    rows = [row for row in rows if "missing" not in row and "skipped" not in row]
     curves, rows = [row for row in rows if "on" in row], [row for row in rows if "on" not in row]
     quick = bool(rows[0]["quick"])
     page.text(
