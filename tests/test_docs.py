@@ -31,7 +31,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_no_page_with_code_is_forgotten():
-    assert {"README.md", "clusters.md", "gpu.md"} == PYTHON  # each has its test below
+    assert {"README.md", "clusters.md", "gpu.md", "related-methods.md"} == PYTHON  # each has its test below
 
 
 def test_the_readme(tmp_path):
@@ -90,6 +90,16 @@ def test_data_in_chunks(monkeypatch):
         np.testing.assert_array_equal(names["model"].labels_, DominantSets(20).fit(rows).labels_)
     for code in others:
         exec(code, names)
+
+
+def test_related_methods(capsys):
+    """What the comments say is printed is printed."""
+    code = "\n".join(blocks(ROOT / "docs" / "related-methods.md", "python"))
+    exec(code, {})
+    printed = capsys.readouterr().out.splitlines()
+    said = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.M)
+    assert said
+    assert printed[: len(said)] == said
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

@@ -18,7 +18,7 @@ from dominantsets.labels.average import assign_by_average
 from dominantsets.similarity import as_similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
-from dominantsets.solvers import ALGORITHMS, DominantSet, Step, solve
+from dominantsets.solvers import ALGORITHMS, DominantSet, End, Step, solve
 from dominantsets.solvers.options import MULTIPLY
 
 DUAL = "dual"
@@ -33,6 +33,7 @@ OURS: dict[str, dict[str, Any]] = {
 }
 TOL = 1e-10
 LIMIT, QUICK_LIMIT = 10.0, 0.25  # seconds for one set
+ALL_LIMIT, QUICK_ALL_LIMIT = 30.0, 2.0  # and for all sets of a data set
 STEPS, QUICK_STEPS = 4_000, 300  # of replicator dynamics for each set that is peeled
 STARTS = 10  # for cliques
 CURVE = "f against time"
@@ -184,12 +185,14 @@ def peeled(task: family_data.Task, method: str, quick: bool) -> Row:
     began = time.perf_counter()
     run = peel(
         S, task.k, shift=task.shift, algorithm=method, start=start_of(method), tol=TOL,
-        max_iter=few if method in MULTIPLY else 100_000,
+        max_iter=few if method in MULTIPLY else 100_000, max_time=QUICK_ALL_LIMIT if quick else ALL_LIMIT,
     )  # fmt: skip
     clusters = list(run)
     seconds = time.perf_counter() - began
     everybody = scores_of(task, assign_by_average(S, clusters, run.labels))
-    return {**scores_of(task, run.labels), "all_seconds": seconds, "ari_post": everybody["ari"]}
+    stopped = int(run.end is End.TIME_LIMIT)
+    found = {"all_seconds": seconds, "stopped": stopped, "ari_post": everybody["ari"]}
+    return {**scores_of(task, run.labels), **found}
 
 
 def other(task: family_data.Task, method: str) -> Row:

@@ -47,7 +47,7 @@ def tell(rows: list[Row], page: Page, out: Path) -> None:
         "object with the largest row sum, unless the method has a start of its own). Products are how often "
         "all of the matrix was read (for 'dual': passes over the features). All sets: as many as there are "
         "classes, one after another; AR is the share of the objects in a set, ARI is over these, ARI all "
-        "after the paper's post-assignment."
+        "after the paper's post-assignment; a time with > was up before all sets were found."
     )
     if quick:
         page.text(
@@ -246,7 +246,8 @@ def _table(rows: list[Row], page: Page) -> None:
             line += [""] * 8
         line += [f"{row['ar']:.2f}", f"{row['ari']:.2f}"]
         line += [f"{row['ari_post']:.2f}" if row["ari_post"] == row["ari_post"] else ""]
-        line += [_seconds(row["all_seconds"])] + ([str(row["matched"])] if network else [])
+        more = "> " if row.get("stopped") else ""
+        line += [f"{more}{_seconds(row['all_seconds'])}"] + ([str(row["matched"])] if network else [])
         table.append(line)
     page.table(head, table)
 
