@@ -19,6 +19,8 @@ from dominantsets.solvers import (
     path_spectrum,
     solve,
 )
+from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
+from dominantsets.solvers.destabilise import destabilise
 from dominantsets.solvers.phases import Trajectory, trajectory
 from dominantsets.solvers.trajectory import Cut
 
@@ -35,6 +37,7 @@ __all__ = [
     "DominantSetHierarchy",
     "DominantSets",
     "End",
+    "Equilibrium",
     "Group",
     "HierarchyNode",
     "MultiStart",
@@ -53,12 +56,14 @@ __all__ = [
     "Trace",
     "Trajectory",
     "as_similarity",
+    "destabilise",
     "guaranteed_shift",
     "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",
     "solve",
+    "solve_asymmetric",
     "sufficient_shift",
     "trajectory",
 ]
