@@ -21,6 +21,8 @@ from dominantsets.solvers import (
     solve,
     solve_hypergraph,
 )
+from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
+from dominantsets.solvers.destabilise import destabilise
 from dominantsets.solvers.phases import Trajectory, trajectory
 from dominantsets.solvers.trajectory import Cut
 
@@ -38,6 +40,7 @@ __all__ = [
     "DominantSetHierarchy",
     "DominantSets",
     "End",
+    "Equilibrium",
     "Group",
     "HierarchyNode",
     "MultiStart",
@@ -57,12 +60,14 @@ __all__ = [
     "Trajectory",
     "as_similarity",
     "correlation_clusters",
+    "destabilise",
     "guaranteed_shift",
     "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",
     "solve",
+    "solve_asymmetric",
     "solve_hypergraph",
     "sufficient_shift",
     "trajectory",

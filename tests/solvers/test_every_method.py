@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dominantsets import DominantSet, Status, as_similarity, solve
-from support import assert_certified, given_comparisons, random_similarity
+from support import assert_certified, given_comparisons, random_similarity, vector
 
 RULES = ("fw", "pairwise", "away")
 REPLICATORS = ("replicator", "exponential-replicator")
@@ -122,3 +122,14 @@ def test_every_method_on_every_kind(kind):
             dense = run(A, method, shift=0.5 * A.max(), max_iter=20_000)
             np.testing.assert_array_equal(cluster.members, dense.members)
             np.testing.assert_allclose(cluster.weights, dense.weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "trajectory"])
+def test_where_the_problem_is_concave_all_methods_have_one_answer(method):
+    """A shift above the largest eigenvalue makes f strictly concave: there is one stationary point."""
+    A = random_similarity(30, seed=7)
+    shift = float(np.linalg.eigvalsh(A)[-1]) + 1.0
+    best = run(A, "pairwise", shift=shift, tol=1e-13)
+    cluster = run(A, method, shift=shift, tol=1e-9, max_iter=100_000)
+    assert cluster.value == pytest.approx(best.value, abs=1e-6)
+    np.testing.assert_allclose(vector(cluster, 30), vector(best, 30), atol=2e-3)

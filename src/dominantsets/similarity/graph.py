@@ -148,7 +148,7 @@ def not_symmetric(how_far: str) -> ValueError:
     """The error for a graph with opposite edges that differ."""
     return ValueError(
         f"the graph is not symmetric: weights of opposite edges differ by {how_far}; symmetrise it with "
-        "(A + A.T) / 2 or A.maximum(A.T)."
+        "(A + A.T) / 2 or A.maximum(A.T), or take it as it is with solve_asymmetric."
     )
 
 
