@@ -117,6 +117,23 @@ def test_what_counts_as_a_clique():
     assert family.clique_size(A, leaving) == 4
 
 
+def test_cliques_by_destabilising():
+    row = family.enumerated(family_data.load("hamming6-4", True), quick=False)
+    assert row["clique_best"] == 4
+    assert row["relative_gap"] <= 1e-9
+
+
+def test_asymmetric_similarities_are_judged_by_their_own_payoffs():
+    """InImDyn ends at an equilibrium; the dominant set of (A + A')/2 is one of another game."""
+    task = family_data.load("asymmetric 0.4", True)
+    assert (task.A != task.A.T).any()
+    rows = {method: family.directed(task, method) for method in family.DIRECTED}
+    assert rows["inimdyn"]["relative_gap"] <= 1e-9
+    assert rows["inimdyn"]["stable"] == "yes"
+    assert rows[family.SYMMETRISED]["relative_gap"] > 1e-6
+    assert rows["inimdyn"]["purity"] == 1.0  # nothing is alike across classes, and the shift is small
+
+
 def test_curves_come_from_one_start_and_end_together():
     """All methods begin at the value of equal weights, and the certified ones end at maxima."""
     A, _ = experiments.synthetic.similarity(0.4, 0)

@@ -19,17 +19,20 @@ from dominantsets.similarity import as_similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import ALGORITHMS, DominantSet, End, Step, solve
+from dominantsets.solvers.asymmetric import solve_asymmetric
+from dominantsets.solvers.destabilise import destabilise
 from dominantsets.solvers.options import MULTIPLY
 
-DUAL = "dual"
+DUAL, ENUMERATION = "dual", "destabilise"
 FIXED = "path-following"  # begins with equal weights, and nowhere else
 SOLVERS = tuple(name for name in ALGORITHMS if name not in ("auto", "exact"))
+MODES = "DominantSets, assign=mode"
 # our own ways from a similarity to labels, beside the paper's peeling
 OURS: dict[str, dict[str, Any]] = {
     "DominantSets": {},
     "DominantSets, equalize": {"affinity_params": {"equalize": True}},
     "DominantSets, assign=correlation": {"assign": "correlation"},
-    "DominantSets, assign=mode": {"assign": "mode"},
+    MODES: {"assign": "mode"},
 }
 TOL = 1e-10
 LIMIT, QUICK_LIMIT = 10.0, 0.25  # seconds for one set
@@ -47,7 +50,11 @@ def cells(quick: bool, literal: bool) -> list[Row]:
     made: list[Row] = []
     for data in family_data.names(quick):
         kind = data.split()[0]
-        methods = [*SOLVERS, *([*OURS, *RIVALS] if kind in family_data.CLASSED else [])]
+        methods = [*SOLVERS, *([*OURS, *RIVALS] if kind in family_data.CLASSED else [ENUMERATION])]
+        if kind in family_data.ONE_WAY:
+            methods = [*DIRECTED, DUAL]
+        if quick and kind == "Collins":
+            methods.remove(MODES)  # a climb from each of 1,622 objects
         if kind not in family_data.OF_FEATURES:
             methods.remove(DUAL)
         made += [{"data": data, "method": method, "quick": int(quick)} for method in methods]
@@ -63,6 +70,10 @@ def work(cell: Row) -> list[Row]:
     except StudyError as error:
         return [{**cell, "missing": str(error)}]
     row = {**cell, "group": task.group, "n": task.A.shape[0], "omega": task.omega}
+    if task.group == "asymmetric":
+        return [{**row, **directed(task, method)}]
+    if method == ENUMERATION:
+        return [{**row, **enumerated(task, quick)}]
     if task.group == "cliques":
         return [{**row, **one_set(task, method, quick), **cliques(task, method)}]
     if method in SOLVERS:
@@ -173,6 +184,58 @@ def clique_size(A: Any, found: DominantSet) -> int:
     members = found.members[found.weights >= 0.5 * found.weights.max()]
     inside = A[np.ix_(members, members)]
     return len(members) if inside.sum() == len(members) * (len(members) - 1) else 0
+
+
+def enumerated(task: family_data.Task, quick: bool) -> Row:
+    """Cliques by destabilising: the first, with its certificate, and the largest of up to ten."""
+    destabilise(task.A, 1)  # compiled before the clock starts
+    began = time.perf_counter()
+    first = destabilise(task.A, 1, max_time=QUICK_LIMIT if quick else LIMIT)
+    seconds = time.perf_counter() - began
+    found = destabilise(task.A, STARTS, max_time=QUICK_LIMIT if quick else LIMIT) or first
+    if not found:
+        return {"clique": 0, "clique_best": 0, "seconds": seconds}
+    return {
+        "value": found[0].value,
+        "relative_gap": found[0].relative_gap,
+        "status": found[0].status.value,
+        "seconds": seconds,
+        "clique": clique_size(task.A, found[0]),
+        "clique_best": max(clique_size(task.A, clique) for clique in found),
+    }
+
+
+# similarities that are not symmetric ---------------------------------------------------------------------
+
+SYMMETRISED = "pairwise, on (A + Aᵀ)/2"
+DIRECTED = ("inimdyn", "replicator", SYMMETRISED)
+
+
+def directed(task: family_data.Task, method: str) -> Row:
+    """One equilibrium of an asymmetric similarity, judged by the payoffs of that similarity itself."""
+    A, n, began = task.A, len(task.A), time.perf_counter()
+    options: dict[str, Any] = {"shift": task.shift, "tol": TOL}
+    stable: bool | None = None
+    if method == SYMMETRISED:
+        found: Any = solve(0.5 * (A + A.T), **options)
+    else:
+        found = solve_asymmetric(A, algorithm=method, start=start_of(method), **options)
+        stable = found.stable
+    seconds = time.perf_counter() - began
+    x = np.zeros(n)
+    x[found.members] = found.weights
+    r = A @ x - task.shift * x
+    f = float(x @ r)
+    return {
+        "value": f + task.shift,
+        "relative_gap": max(0.0, float(r.max()) - f) / (f + task.shift),
+        "status": found.status.value,
+        "stable": {True: "yes", False: "no", None: "not tested"}[stable],
+        "size": len(found.members),
+        "purity": float(np.bincount(task.y[found.members]).max() / len(found.members)),
+        "n_iter": found.n_iter,
+        "seconds": seconds,
+    }
 
 
 # all sets -----------------------------------------------------------------------------------------------

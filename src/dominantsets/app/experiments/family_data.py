@@ -24,6 +24,7 @@ FEWER = 4  # every so many-th object in a quick run
 
 CLASSED = ("synthetic", "newsgroups", "digits", "Collins")  # first words of the names of data with classes
 OF_FEATURES = ("newsgroups", "digits")
+ONE_WAY = ("asymmetric",)  # similarities that differ in the two directions
 
 # Graphs of codes among DIMACS's, by their definition: words of n bits (of one weight) that differ in at least
 # d bits, and the clique number, the size of the largest code (Hasselberg, Pardalos and Vairaktarakis, 1993).
@@ -38,7 +39,7 @@ CODES: dict[str, tuple[int, int | None, int, int]] = {
 class Task(NamedTuple):
     """A data set, and what is asked of it."""
 
-    group: str  # synthetic, newsgroups, digits, cliques or network
+    group: str  # synthetic, newsgroups, digits, cliques, network or asymmetric
     A: Any  # the similarity: dense, or CSR
     shift: float
     k: int  # clusters to be peeled
@@ -52,9 +53,13 @@ def names(quick: bool) -> list[str]:
     """The data sets of a run; those that cannot be had here say so when they are asked for."""
     graphs = [*CODES] if data_folder() is None else [*_dimacs_facts()]
     if quick:
-        return ["synthetic 0.4", "newsgroups 1", "digits", "Collins", "hamming6-2", "johnson8-4-4"]
+        return [
+            *("synthetic 0.4", "newsgroups 1", "digits", "Collins", "asymmetric 0.4"),
+            *("hamming6-2", "johnson8-4-4"),
+        ]
     levels = [f"synthetic {p}" for p in (0.2, 0.4, 0.6)]
-    return [*levels, *(f"newsgroups {k}" for k in newsgroups.CATEGORIES), "digits", "Collins", *graphs]
+    real = [*(f"newsgroups {k}" for k in newsgroups.CATEGORIES), "digits", "Collins"]
+    return [*levels, *real, *(f"asymmetric {p}" for p in (0.2, 0.4, 0.6)), *graphs]
 
 
 def data_folder() -> Path | None:
@@ -72,6 +77,7 @@ def load(name: str, quick: bool) -> Task:
         "newsgroups": lambda: _newsgroups(int(which), quick),
         "digits": lambda: _digits(quick),
         "Collins": lambda: _collins(quick),
+        "asymmetric": lambda: _asymmetric(float(which)),
     }
     return loaders.get(kind, lambda: _clique(name))()
 
@@ -79,6 +85,14 @@ def load(name: str, quick: bool) -> Task:
 def _synthetic(p: float) -> Task:
     A, y = synthetic.similarity(p, 0)
     return Task("synthetic", A, synthetic.ASSUMED, synthetic.K, y)
+
+
+def _asymmetric(p: float) -> Task:
+    """The synthetic similarities with each direction drawn by itself."""
+    one, y = synthetic.similarity(p, 0)
+    rng = np.random.default_rng(1)
+    other = rng.random(one.shape) * (rng.random(one.shape) >= p) * np.equal.outer(y, y)
+    return Task("asymmetric", np.triu(one, 1) + np.tril(other, -1), synthetic.ASSUMED, synthetic.K, y)
 
 
 def _newsgroups(k: int, quick: bool) -> Task:

@@ -21,6 +21,7 @@ WHO = {
     "shrink-expand": "shrink and expand (Liu, Latecki, Yan 2013), our reconstruction",
     "path-following": "capped weights, path-following (Liu et al. 2013), our reconstruction",
     "working-set": "small blocks, ours",
+    "destabilise": "cliques one after another (Torsello, Rota Bulò, Pelillo 2008), our reconstruction",
     "dual": "Newton's method in d + 1 unknowns on features, ours",
     "DominantSets": "our estimator, told the number of clusters",
     "DominantSets, equalize": "the same on ranks (after Hou, Gao, Li 2016), our reconstruction",
@@ -60,8 +61,9 @@ def tell(rows: list[Row], page: Page, out: Path) -> None:
     for sentence in advice(rows):
         page.text(sentence)
     page.table(["method", "what it is"], [[name, WHO.get(name, "")] for name in _names(rows)], "words")
-    for data in dict.fromkeys(row["data"] for row in rows if row["group"] != "cliques"):
+    for data in dict.fromkeys(row["data"] for row in rows if row["group"] not in ("cliques", "asymmetric")):
         _table(pick(rows, data=data), page)
+    _directed([row for row in rows if row["group"] == "asymmetric"], page)
     _cliques([row for row in rows if row["group"] == "cliques"], page)
     _curves(curves, page, out)
 
@@ -77,7 +79,7 @@ def advice(rows: list[Row]) -> list[str]:
     """Sentences about who is better when, from the rows alone."""
     said = [_fastest([r for r in rows if r["group"] in DENSE], "On a dense matrix")]
     said.append(_fastest([r for r in rows if r["group"] == "network"], "On a sparse network"))
-    said += [_highest([r for r in rows if "value" in r and r["group"] != "cliques"])]
+    said += [_highest([r for r in rows if "value" in r and r["group"] in (*DENSE, "network")])]
     said += [_best_at_cliques([r for r in rows if r["group"] == "cliques"])]
     said += [_labels([r for r in rows if r["group"] in DENSE])]
     said += [_complexes([r for r in rows if r["group"] == "network"])]
@@ -256,6 +258,11 @@ def _seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 1 else f"{1e3 * value:.3g} ms"
 
 
+def _mean(rows: list[Row], column: str) -> str:
+    known = [row for row in rows if column in row]
+    return f"{mean_of(known, column):.3g}" if known else ""
+
+
 def _cliques(rows: list[Row], page: Page) -> None:
     if not rows:
         return
@@ -275,15 +282,45 @@ def _cliques(rows: list[Row], page: Page) -> None:
         own = sum(r["clique"] == r["omega"] for r in mine)
         summary.append(f"{own} / {sum(r['clique_best'] == r['omega'] for r in mine)} of {graphs}")
     times = ["time of one set, mean", *(_seconds(mean_of(pick(rows, method=m), "seconds")) for m in methods)]
-    reads = ["products, mean", *(f"{mean_of(pick(rows, method=m), 'products'):.3g}" for m in methods)]
-    gaps = [
-        "largest relative gap",
-        *(f"{max(r['relative_gap'] for r in pick(rows, method=m)):.1g}" for m in methods),
+    reads = ["products, mean", *(_mean(pick(rows, method=m), "products") for m in methods)]
+    worst = [
+        max((r["relative_gap"] for r in pick(rows, method=m) if "value" in r), default=0.0) for m in methods
     ]
+    gaps = ["largest relative gap", *(f"{gap:.1g}" for gap in worst)]
     page.table(["graph", *methods], [*table, summary, times, reads, gaps]).text(
         "Shift -1/2, so that the strict maxima are the maximal cliques (Bomze 1997). 0: the members are no "
         "clique (of a regular graph equal weights are a fixed point, though no maximum). 'path-following' "
-        "has one start.",
+        "has one start; of 'destabilise' the first, and the best of ten.",
+        "note",
+    )
+
+
+def _directed(rows: list[Row], page: Page) -> None:
+    if not rows:
+        return
+    page.section("Similarities that are not symmetric")
+    head = [
+        "data, method",
+        "f",
+        "relative gap",
+        "status",
+        "stable",
+        "members",
+        "of one class",
+        "iterations",
+        "time",
+    ]
+    table = [
+        [
+            f"{r['data']}, {r['method']}", f"{r['value']:.6g}", f"{r['relative_gap']:.1g}", r["status"],
+            r["stable"], r["size"], f"{r['purity']:.2f}", f"{r['n_iter']:,}", _seconds(r["seconds"]),
+        ]
+        for r in rows
+    ]  # fmt: skip
+    page.table(head, table).text(
+        "The synthetic similarities with each direction drawn by itself; gap and stability (the test of "
+        "evolutionary stability) are those of the similarity as it is. Nothing climbs here, so that a "
+        "dynamics may go in circles. The dominant set of (A + Aᵀ)/2 is in general no equilibrium of A.",
         "note",
     )
 
