@@ -14,7 +14,15 @@ from typer.testing import CliRunner
 from dominantsets import as_similarity, solve
 from dominantsets.app import experiments
 from dominantsets.app.cli import app
-from dominantsets.app.experiments import STUDIES, _common, family, family_data, family_page
+from dominantsets.app.experiments import (
+    STUDIES,
+    _common,
+    family,
+    family_advice,
+    family_data,
+    family_hypergraphs,
+    family_page,
+)  # fmt: skip
 from dominantsets.app.experiments.rivals import RIVALS, power_iteration
 from support import CORNERS, random_similarity
 
@@ -134,6 +142,23 @@ def test_asymmetric_similarities_are_judged_by_their_own_payoffs():
     assert rows["inimdyn"]["purity"] == 1.0  # nothing is alike across classes, and the shift is small
 
 
+def test_triangles_are_those_of_the_graph():
+    A = random_similarity(12, 0, zeros=0.5) > 0
+    found = family_hypergraphs.triangles(A.astype(float))
+    assert len(found) == np.trace(np.linalg.matrix_power(A.astype(int), 3)) / 6
+    assert all(A[i, j] and A[j, k] and A[i, k] and i < j < k for i, j, k in found)
+
+
+@pytest.mark.parametrize("method", family_hypergraphs.METHODS)
+def test_hypergraphs_of_the_study(method):
+    """A clique's triangles: f is C(s, 3)/s³ where a clique of s nodes is found, at most that of omega."""
+    row = family_hypergraphs.work("triangles hamming6-4", method, quick=True)
+    assert row["value"] <= 4 / 4**3 + 1e-9
+    row = family_hypergraphs.work("lines 0", method, quick=True)
+    assert row["ari"] > 0.5
+    assert 0 < row["ar"] <= 1
+
+
 def test_curves_come_from_one_start_and_end_together():
     """All methods begin at the value of equal weights, and the certified ones end at maxima."""
     A, _ = experiments.synthetic.similarity(0.4, 0)
@@ -178,12 +203,12 @@ def rival_row(data, ari):
 def test_the_advice_follows_the_numbers():
     rows = rows_of(pairwise=0.002, away=0.001, replicator=0.5)
     rows += [rival_row("newsgroups 1", 0.9), rival_row("newsgroups 2", 0.1)]
-    said = " ".join(family_page.advice(rows))
+    said = " ".join(family_advice.advice(rows))
     assert "the fastest are 'away' 1 ms, 'pairwise' 2 ms" in said
     assert "500 times as long" in said
     assert "reaches it on 0 of 2" in said
     assert "A rival is ahead of every way of dominant sets on newsgroups 1 (normalised cut 0.90" in said
-    faster = " ".join(family_page.advice(rows_of(pairwise=0.001, away=0.004, replicator=0.5) + rows[-2:]))
+    faster = " ".join(family_advice.advice(rows_of(pairwise=0.001, away=0.004, replicator=0.5) + rows[-2:]))
     assert "the fastest are 'pairwise' 1 ms, 'away' 4 ms" in faster
 
 

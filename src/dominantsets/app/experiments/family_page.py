@@ -1,14 +1,13 @@
-"""What is said about the family's study: one table a data set, a figure, and advice that the numbers give."""
+"""What is shown of the family's study: a table for each data set, and a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from dominantsets.app.experiments._common import Page, Row, figure, mean_of, pick, save
-from dominantsets.app.experiments.rivals import RIVALS
+from dominantsets.app.experiments.family_advice import DENSE, advice, names_of, shown_seconds
 
 WHO = {
     "fw": "Frank-Wolfe (the paper)",
@@ -22,6 +21,7 @@ WHO = {
     "path-following": "capped weights, path-following (Liu et al. 2013), our reconstruction",
     "working-set": "small blocks, ours",
     "destabilise": "cliques one after another (Torsello, Rota Bulò, Pelillo 2008), our reconstruction",
+    "baum-eagon": "replicator dynamics of hypergraphs (Rota Bulò, Pelillo 2009), our reconstruction",
     "dual": "Newton's method in d + 1 unknowns on features, ours",
     "DominantSets": "our estimator, told the number of clusters",
     "DominantSets, equalize": "the same on ranks (after Hou, Gao, Li 2016), our reconstruction",
@@ -31,7 +31,6 @@ WHO = {
     "power iteration": "Power Iteration Clustering (Lin, Cohen 2010), a rival",
     "correlation": "correlation clustering (Haghir Chehreghani 2023), a rival, our reconstruction",
 }
-DENSE = ("synthetic", "newsgroups", "digits")
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8C6D31", "#7F7F7F")
 FLOOR = 1e-13  # below this share of f two values are the same
 
@@ -60,156 +59,13 @@ def tell(rows: list[Row], page: Page, out: Path) -> None:
     page.section("Which to use when")
     for sentence in advice(rows):
         page.text(sentence)
-    page.table(["method", "what it is"], [[name, WHO.get(name, "")] for name in _names(rows)], "words")
-    for data in dict.fromkeys(row["data"] for row in rows if row["group"] not in ("cliques", "asymmetric")):
+    page.table(["method", "what it is"], [[name, WHO.get(name, "")] for name in names_of(rows)], "words")
+    for data in dict.fromkeys(row["data"] for row in rows if row["group"] in (*DENSE, "network")):
         _table(pick(rows, data=data), page)
     _directed([row for row in rows if row["group"] == "asymmetric"], page)
     _cliques([row for row in rows if row["group"] == "cliques"], page)
+    _hypergraphs([row for row in rows if row["group"] == "hypergraph"], page)
     _curves(curves, page, out)
-
-
-def _names(rows: Iterable[Row]) -> list[str]:
-    return list(dict.fromkeys(row["method"] for row in rows))
-
-
-# advice -------------------------------------------------------------------------------------------------
-
-
-def advice(rows: list[Row]) -> list[str]:
-    """Sentences about who is better when, from the rows alone."""
-    said = [_fastest([r for r in rows if r["group"] in DENSE], "On a dense matrix")]
-    said.append(_fastest([r for r in rows if r["group"] == "network"], "On a sparse network"))
-    said += [_highest([r for r in rows if "value" in r and r["group"] in (*DENSE, "network")])]
-    said += [_best_at_cliques([r for r in rows if r["group"] == "cliques"])]
-    said += [_labels([r for r in rows if r["group"] in DENSE])]
-    said += [_complexes([r for r in rows if r["group"] == "network"])]
-    return [sentence for sentence in said if sentence]
-
-
-def _times(rows: list[Row]) -> dict[str, float]:
-    """The geometric mean of the seconds of one set, by method."""
-    solved = [row for row in rows if "value" in row]
-    return {m: _geometric([r["seconds"] for r in pick(solved, method=m)]) for m in _names(solved)}
-
-
-def _geometric(values: Iterable[float]) -> float:
-    return float(np.exp(np.mean(np.log(np.maximum(list(values), 1e-9)))))
-
-
-def _certain(rows: list[Row], method: str) -> int:
-    """Data sets on which a method ended with a gap within tolerance."""
-    return sum(row["status"] == "converged" for row in pick(rows, method=method))
-
-
-def _fastest(rows: list[Row], where: str) -> str:
-    """Who is first among those that always reach the tolerance, and where replicator dynamics stands."""
-    rows = [row for row in rows if "value" in row]
-    if not rows:
-        return ""
-    sets, times = len({row["data"] for row in rows}), _times(rows)
-    everywhere = [m for m in times if len(pick(rows, method=m)) == sets]
-    sure = sorted((m for m in everywhere if _certain(rows, m) == sets), key=times.__getitem__)
-    if not sure:
-        return f"{where} ({sets} data sets) no method reached the tolerance every time."
-    shown = ", ".join(f"'{m}' {_seconds(times[m])}" for m in sure[:3])
-    rd, runs = times["replicator"], len(pick(rows, method="replicator"))
-    said = (
-        f"{where} ({sets} data sets): of the methods that reach the tolerance every time the fastest are "
-        f"{shown} a set (geometric means). 'replicator' takes {_seconds(rd)}, {rd / times[sure[0]]:.0f} "
-        f"times as long as the first, and reaches it on {_certain(rows, 'replicator')} of {runs}."
-    )
-    never = [m for m in everywhere if not _certain(rows, m) and m != "replicator"]
-    said += f" Never within the time: {', '.join(never)}." if never else ""
-    if "dual" in times:
-        there = {row["data"] for row in pick(rows, method="dual")}
-        best = min(
-            _geometric([r["seconds"] for r in pick(rows, method=m) if r["data"] in there]) for m in sure
-        )
-        said += f" Where the matrix is made of features, 'dual' takes {_seconds(times['dual'])}"
-        said += f", the best of these on the matrix {_seconds(best)}."
-    return said
-
-
-def _highest(rows: list[Row]) -> str:
-    """Who ends at the highest of the values that were reached."""
-    sets = list(dict.fromkeys(row["data"] for row in rows))
-    if not sets:
-        return ""
-    wins: dict[str, int] = {}
-    for data in sets:
-        mine = pick(rows, data=data)
-        best = max(row["value"] for row in mine)
-        for row in mine:
-            wins[row["method"]] = wins.get(row["method"], 0) + (row["value"] >= best * (1 - 1e-6))
-    top = max(wins.values())
-    first = ", ".join(f"'{m}'" for m, count in wins.items() if count == top)
-    return (
-        f"The highest value of all methods is reached most often by {first} ({top} of {len(sets)} data "
-        f"sets); 'replicator' reaches it on {wins.get('replicator', 0)}. All of them climb to a local "
-        "maximum: another start may end at another."
-    )
-
-
-def _best_at_cliques(rows: list[Row]) -> str:
-    if not rows:
-        return ""
-    graphs, times = len({row["data"] for row in rows}), _times(rows)
-    found = {
-        m: (
-            sum(r["clique"] == r["omega"] for r in pick(rows, method=m)),
-            sum(r["clique_best"] == r["omega"] for r in pick(rows, method=m)),
-        )
-        for m in _names(rows)
-    }
-    ranked = sorted(found, key=lambda m: (-found[m][1], -found[m][0], times[m]))
-    shown = ", ".join(f"'{m}' {found[m][0]} and {found[m][1]}" for m in ranked[:3])
-    rd = found["replicator"]
-    return (
-        f"Cliques ({graphs} graphs): a largest one is found from one start and from the best of ten by "
-        f"{shown}; 'replicator' {rd[0]} and {rd[1]}."
-    )
-
-
-def _labels(rows: list[Row]) -> str:
-    """Mean ARI of all objects, and the data sets on which a rival is ahead of all of ours."""
-    sets = list(dict.fromkeys(row["data"] for row in rows))
-    if not sets:
-        return ""
-    means = {}
-    for m in _names(rows):
-        mine = [
-            row["ari_post"] if row["ari_post"] == row["ari_post"] else row["ari"]
-            for row in pick(rows, method=m)
-        ]
-        if len(mine) == len(sets):
-            means[m] = float(np.mean(mine))
-    ranked = sorted(means, key=lambda m: -means[m])
-    said = "Labels, mean ARI over " + f"{len(sets)} data sets with all objects assigned where a method can: "
-    said += ", ".join(f"{m} {means[m]:.2f}" for m in ranked) + "."
-    ahead = []
-    for data in sets:
-        mine = pick(rows, data=data)
-        rival = max((r for r in mine if r["method"] in RIVALS), key=lambda r: r["ari"])
-        ours = max((r for r in mine if r["method"] not in RIVALS), key=lambda r: _all(r))
-        if rival["ari"] > _all(ours) + 0.005:
-            ahead.append(
-                f"{data} ({rival['method']} {rival['ari']:.2f} against {ours['method']} {_all(ours):.2f})"
-            )
-    if ahead:
-        return f"{said} A rival is ahead of every way of dominant sets on {', '.join(ahead)}."
-    return f"{said} No rival is ahead of the best way of dominant sets on any of them."
-
-
-def _all(row: Row) -> float:
-    return float(row["ari_post"] if row["ari_post"] == row["ari_post"] else row["ari"])
-
-
-def _complexes(rows: list[Row]) -> str:
-    if not rows:
-        return ""
-    ranked = sorted(rows, key=lambda r: -r["matched"])
-    shown = ", ".join(f"{r['method']} {r['matched']}" for r in ranked)
-    return f"Protein complexes that some cluster matches, of {rows[0]['complexes']}: {shown}."
 
 
 # tables -------------------------------------------------------------------------------------------------
@@ -243,19 +99,15 @@ def _table(rows: list[Row], page: Page) -> None:
                 f"{row['relative_gap']:.1g}",
             ]
             line += [row["status"], f"{row['size']:,}", f"{row['n_iter']:,}", f"{row['products']:.3g}"]
-            line += [_seconds(row["seconds"])]
+            line += [shown_seconds(row["seconds"])]
         else:
             line += [""] * 8
         line += [f"{row['ar']:.2f}", f"{row['ari']:.2f}"]
         line += [f"{row['ari_post']:.2f}" if row["ari_post"] == row["ari_post"] else ""]
         more = "> " if row.get("stopped") else ""
-        line += [f"{more}{_seconds(row['all_seconds'])}"] + ([str(row["matched"])] if network else [])
+        line += [f"{more}{shown_seconds(row['all_seconds'])}"] + ([str(row["matched"])] if network else [])
         table.append(line)
     page.table(head, table)
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f} s" if value >= 1 else f"{1e3 * value:.3g} ms"
 
 
 def _mean(rows: list[Row], column: str) -> str:
@@ -266,7 +118,7 @@ def _mean(rows: list[Row], column: str) -> str:
 def _cliques(rows: list[Row], page: Page) -> None:
     if not rows:
         return
-    methods = _names(rows)
+    methods = names_of(rows)
     page.section("Cliques: the largest from the method's own start / the best of ten starts")
     table = []
     for data in dict.fromkeys(row["data"] for row in rows):
@@ -281,7 +133,10 @@ def _cliques(rows: list[Row], page: Page) -> None:
         mine = pick(rows, method=m)
         own = sum(r["clique"] == r["omega"] for r in mine)
         summary.append(f"{own} / {sum(r['clique_best'] == r['omega'] for r in mine)} of {graphs}")
-    times = ["time of one set, mean", *(_seconds(mean_of(pick(rows, method=m), "seconds")) for m in methods)]
+    times = [
+        "time of one set, mean",
+        *(shown_seconds(mean_of(pick(rows, method=m), "seconds")) for m in methods),
+    ]
     reads = ["products, mean", *(_mean(pick(rows, method=m), "products") for m in methods)]
     worst = [
         max((r["relative_gap"] for r in pick(rows, method=m) if "value" in r), default=0.0) for m in methods
@@ -313,7 +168,7 @@ def _directed(rows: list[Row], page: Page) -> None:
     table = [
         [
             f"{r['data']}, {r['method']}", f"{r['value']:.6g}", f"{r['relative_gap']:.1g}", r["status"],
-            r["stable"], r["size"], f"{r['purity']:.2f}", f"{r['n_iter']:,}", _seconds(r["seconds"]),
+            r["stable"], r["size"], f"{r['purity']:.2f}", f"{r['n_iter']:,}", shown_seconds(r["seconds"]),
         ]
         for r in rows
     ]  # fmt: skip
@@ -325,13 +180,43 @@ def _directed(rows: list[Row], page: Page) -> None:
     )
 
 
+def _hypergraphs(rows: list[Row], page: Page) -> None:
+    if not rows:
+        return
+    page.section("Hypergraphs: triples instead of pairs")
+    head = [
+        "data, method",
+        "triples",
+        "f",
+        "relative gap",
+        "status",
+        "members",
+        "iterations",
+        "time",
+        "AR",
+        "ARI",
+    ]
+    table = []
+    for r in rows:
+        known = f", ω = {r['omega']}" if "omega" in r else ""
+        line = [f"{r['data']}{known}, {r['method']}", f"{r['edges']:,}", f"{r['value']:.6g}"]
+        line += [f"{r['relative_gap']:.1g}", r["status"], f"{r['size']:,}", f"{r['n_iter']:,}"]
+        line += [shown_seconds(r["seconds"])] + [f"{r[key]:.2f}" if key in r else "" for key in ("ar", "ari")]
+        table.append(line)
+    page.table(head, table).text(
+        "Triples of points near one line (three lines and noise; AR and ARI over the points of lines, after "
+        "three sets), and the triangles of graphs (a clique of the graph is one of its triangles).",
+        "note",
+    )
+
+
 def _curves(rows: list[Row], page: Page, out: Path) -> None:
     if not rows:
         return
     best = max(row["value"] for row in rows)
     picture, axes = figure(1, 1, (8.0, 4.6))
     ax = axes[0, 0]
-    for place, method in enumerate(_names(rows)):
+    for place, method in enumerate(names_of(rows)):
         mine = pick(rows, method=method)
         short = np.maximum([(best - row["value"]) / best for row in mine], FLOOR)
         style = "-" if place < len(COLORS) else "--"
