@@ -149,12 +149,12 @@ def test_triangles_are_those_of_the_graph():
     assert all(A[i, j] and A[j, k] and A[i, k] and i < j < k for i, j, k in found)
 
 
-@pytest.mark.parametrize("method", family_hypergraphs.METHODS)
-def test_hypergraphs_of_the_study(method):
+def test_hypergraphs_of_the_study():
     """A clique's triangles: f is C(s, 3)/s³ where a clique of s nodes is found, at most that of omega."""
-    row = family_hypergraphs.work("triangles hamming6-4", method, quick=True)
-    assert row["value"] <= 4 / 4**3 + 1e-9
-    row = family_hypergraphs.work("lines 0", method, quick=True)
+    for method in family_hypergraphs.METHODS:
+        row = family_hypergraphs.work("triangles hamming6-4", method, quick=True)
+        assert row["value"] <= 4 / 4**3 + 1e-9
+    row = family_hypergraphs.work("lines 0", "pairwise", quick=False)
     assert row["ari"] > 0.5
     assert 0 < row["ar"] <= 1
 

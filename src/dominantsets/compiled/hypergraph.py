@@ -40,10 +40,14 @@ def _rest(members: Ints, e: int, x: Floats, a: int, b: int) -> float:
 def payoffs(edges: Edges, x: Floats) -> Floats:
     """The derivative of f with respect to every weight."""
     out = np.zeros(x.size)
+    k = edges.members.shape[1]
     for e in range(edges.weights.size):
-        for place in range(edges.members.shape[1]):
-            v = edges.members[e, place]
-            out[v] += edges.weights[e] * _rest(edges.members, e, x, v, v)
+        for place in range(k):
+            product = edges.weights[e]
+            for other in range(k):
+                if other != place:
+                    product *= x[edges.members[e, other]]
+            out[edges.members[e, place]] += product
     return out
 
 

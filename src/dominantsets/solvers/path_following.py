@@ -134,14 +134,19 @@ def project(y: Floats, cap: float) -> Floats:
     It is :math:`x_i = \min(\varepsilon, \max(0, y_i - \tau))`, whose sum falls from :math:`n \varepsilon` as
     :math:`\tau` rises, and bends at :math:`y_i - \varepsilon` and at :math:`y_i`.
     """
-    bends = np.concatenate([y - cap, y])
+    m = min(y.size, int(np.ceil(1.0 / cap)))
+    # the best m would fill up at a threshold this low: whoever lies below it has no weight
+    held = np.flatnonzero(y >= np.partition(y, y.size - m)[y.size - m] - cap)
+    high = y[held]
+    bends = np.concatenate([high - cap, high])
     order = np.argsort(bends, kind="stable")
     bends = bends[order]
-    slopes = np.cumsum(np.where(order < y.size, -1.0, 1.0))[:-1]
-    sums = y.size * cap + np.concatenate([[0.0], np.cumsum(slopes * np.diff(bends))])
+    slopes = np.cumsum(np.where(order < high.size, -1.0, 1.0))[:-1]
+    sums = high.size * cap + np.concatenate([[0.0], np.cumsum(slopes * np.diff(bends))])
     k = int(np.argmax(sums <= 1.0)) if sums[-1] <= 1.0 else sums.size - 1
-    if k == 0:  # every weight at the cap
-        return np.full(y.size, 1.0 / y.size)
-    tau = bends[k - 1] + (sums[k - 1] - 1.0) / -slopes[k - 1] if slopes[k - 1] < 0.0 else bends[k - 1]
-    x = np.clip(y - tau, 0.0, cap)
+    tau = bends[0]  # every weight at the cap
+    if k > 0:
+        tau = bends[k - 1] + ((1.0 - sums[k - 1]) / slopes[k - 1] if slopes[k - 1] < 0.0 else 0.0)
+    x = np.zeros(y.size)
+    x[held] = np.clip(high - tau, 0.0, cap)
     return np.asarray(x / x.sum())
