@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from dominantsets.app.experiments._common import Page, Row, figure, mean_of, pick, save
 from dominantsets.app.experiments.family_advice import DENSE, advice, names_of, shown_seconds
@@ -20,6 +19,7 @@ WHO = {
     "shrink-expand": "shrink and expand (Liu, Latecki, Yan 2013), our reconstruction",
     "path-following": "capped weights, path-following (Liu et al. 2013), our reconstruction",
     "working-set": "small blocks, ours",
+    "pairwise, on (A + Aᵀ)/2": "the dominant set of the symmetrised similarity, to compare",
     "destabilise": "cliques one after another (Torsello, Rota Bulò, Pelillo 2008), our reconstruction",
     "baum-eagon": "replicator dynamics of hypergraphs (Rota Bulò, Pelillo 2009), our reconstruction",
     "dual": "Newton's method in d + 1 unknowns on features, ours",
@@ -213,26 +213,24 @@ def _hypergraphs(rows: list[Row], page: Page) -> None:
 def _curves(rows: list[Row], page: Page, out: Path) -> None:
     if not rows:
         return
-    best = max(row["value"] for row in rows)
-    picture, axes = figure(1, 1, (8.0, 4.6))
-    ax = axes[0, 0]
+    picture, axes = figure(1, 2, (5.6, 4.2))
     for place, method in enumerate(names_of(rows)):
         mine = pick(rows, method=method)
-        short = np.maximum([(best - row["value"]) / best for row in mine], FLOOR)
-        style = "-" if place < len(COLORS) else "--"
-        ax.loglog(
-            [row["seconds"] for row in mine], short, color=COLORS[place % len(COLORS)], linestyle=style,
-            marker=".", linewidth=1.2, label=method,
-        )  # fmt: skip
-    ax.set(xlabel="seconds", ylabel="(best f - f) / best f")
-    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        seconds = [row["seconds"] for row in mine]
+        style: dict[str, Any] = {
+            "color": COLORS[place % len(COLORS)], "linestyle": "-" if place < len(COLORS) else "--",
+            "marker": ".", "linewidth": 1.2, "label": method,
+        }  # fmt: skip
+        axes[0, 0].semilogx(seconds, [row["value"] for row in mine], **style)
+        axes[0, 1].loglog(seconds, [max(row["gap"] / row["value"], FLOOR) for row in mine], **style)
+    axes[0, 0].set(xlabel="seconds", ylabel="f")
+    axes[0, 1].set(xlabel="seconds", ylabel="relative gap")
+    picture.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=6)
     page.section("f against time")
-    save(
-        page,
-        picture,
-        out,
-        "family",
-        f"{rows[0]['on']}: how far f is from the best that any method reached, against time, all from equal "
-        "weights. A point is a run of its own, of 1, 2, 4, ... iterations. A line that ends high has "
-        "converged to another local maximum, or its next run would have taken too long.",
+    caption = (
+        f"{rows[0]['on']}: f and the relative gap against time, all from equal weights. A point is a run of "
+        "its own, of 1, 2, 4, ... iterations. Where lines end at different f they have come to different "
+        "local maxima; a line that ends with a large gap would have taken too long. 'trajectory' climbs a "
+        "regularised f until it cuts, so that f itself may fall."
     )
+    save(page, picture, out, "family", caption)
