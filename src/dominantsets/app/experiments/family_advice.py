@@ -18,6 +18,10 @@ def names_of(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["method"] for row in rows))
 
 
+def counted(sets: int) -> str:
+    return f"{sets} data set{'s' if sets > 1 else ''}"
+
+
 def shown_seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 1 else f"{1e3 * value:.3g} ms"
 
@@ -58,12 +62,12 @@ def _fastest(rows: list[Row], where: str) -> str:
     everywhere = [m for m in times if len(pick(rows, method=m)) == sets]
     sure = sorted((m for m in everywhere if _certain(rows, m) == sets), key=times.__getitem__)
     if not sure:
-        return f"{where} ({sets} data sets) no method reached the tolerance every time."
+        return f"{where} ({counted(sets)}) no method reached the tolerance every time."
     shown = ", ".join(f"'{m}' {shown_seconds(times[m])}" for m in sure[:3])
     rd, runs = times["replicator"], len(pick(rows, method="replicator"))
     rough = sum(row["relative_gap"] <= ROUGH for row in pick(rows, method="replicator"))
     said = (
-        f"{where} ({sets} data sets): of the methods that reach the tolerance every time the fastest are "
+        f"{where} ({counted(sets)}): of the methods that reach the tolerance every time the fastest are "
         f"{shown} a set (geometric means). 'replicator' takes {shown_seconds(rd)}, {rd / times[sure[0]]:.0f} "
         f"times as long as the first, and reaches it on {_certain(rows, 'replicator')} of {runs} (a relative "
         f"gap of {ROUGH:g} on {rough})."
