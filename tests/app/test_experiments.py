@@ -12,10 +12,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import reference
 from dominantsets import as_similarity, solve
 from dominantsets.app import experiments
 from dominantsets.app.cli import Which, app
-from dominantsets.app.experiments import STUDIES, StudyError, _common, image, newsgroups, paper, run_study
+from dominantsets.app.experiments import (
+    STUDIES,
+    StudyError,
+    _common,
+    image,
+    newsgroups,
+    paper,
+    run_study,
+    theory,
+)
 from dominantsets.app.experiments.paper import NEWSGROUPS
 from dominantsets.app.experiments.synthetic import similarity
 
@@ -168,6 +178,17 @@ def test_newsgroups_come_close_to_the_papers_tables():
             assert rates["AFW-B"] < rates[newsgroups.RESIDUE]
     assert away[newsgroups.SHIFT] < 0.1
     assert away[newsgroups.LITERAL] > away[newsgroups.SHIFT]
+
+
+@pytest.mark.parametrize("start", ["vertex", "barycenter"])
+def test_the_studys_infection_and_immunisation_is_that_of_the_plain_form(start):
+    """Two forms written apart; the study compares one of them with away-steps (the paper's Proposition 1)."""
+    A = reference.shifted(similarity(0.2, 0)[0], 5.0)
+    plain = reference.infection_immunization(A, getattr(reference, start)(A), 25)
+    for x, y in zip(plain[1:], theory.infected(A, start, 25), strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+    assert max(theory.inimdyn().values()) < 1e-12
+    assert max(theory.updates().values()) < 1e-12
 
 
 def test_without_a_drop_the_switch_changes_nothing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from dominantsets.solvers import DominantSet, solve
 from dominantsets.theory import log_gap_bound
 
 SHIFT, P, STEPS = 5.0, 0.2, 4_000
-SIZES, QUICK_SIZES = (500, 1_000, 2_000, 4_000), (250, 500, 1_000)  # objects, to see what a step costs
+SIZES, QUICK_SIZES = (500, 1_000, 2_000, 4_000), (500, 1_000, 2_000)  # objects, to see what a step costs
 COMPARED = 60  # iterates of AFW and InImDyn
 VARIANTS = ("fw", "pairwise", "away")
 
@@ -56,10 +56,34 @@ def inimdyn() -> dict[str, float]:
     far = {}
     for start in ("vertex", "barycenter"):
         far[start] = 0.0
-        for t in range(1, COMPARED + 1):
-            one, other = (_weights(_run(A, name, start, t), len(A)) for name in ("away", "inimdyn"))
-            far[start] = max(far[start], float(np.abs(one - other).max()))
+        for t, x in enumerate(infected(A + SHIFT * (1.0 - np.eye(len(A))), start, COMPARED), start=1):
+            ours = _weights(_run(A, "away", start, t), len(A))
+            far[start] = max(far[start], float(np.abs(ours - x).max()))
     return far
+
+
+def infected(A: Any, start: str, t: int) -> Iterator[Any]:
+    """Infection and immunisation in the terms of its own paper (Rota Bulò, Pelillo and Bomze, 2011).
+
+    The pure strategy that gains most against x infects it, unless one of the support loses more: x is then
+    immunised against that one, by its co-strategy. The share of the newcomer is the largest with which it
+    still gains.
+    """
+    n = len(A)
+    x = np.full(n, 1.0 / n) if start == "barycenter" else np.eye(n)[A.sum(axis=1).argmax()]
+    for _ in range(t):
+        excess = A @ x - x @ A @ x
+        inside = np.flatnonzero(x)
+        best, worst = int(excess.argmax()), int(inside[excess[inside].argmin()])
+        if excess[best] >= -excess[worst]:
+            newcomer = np.eye(n)[best]
+        else:
+            newcomer = np.where(np.arange(n) == worst, 0.0, x) / (1.0 - x[worst])
+        z = newcomer - x
+        curve = z @ A @ z
+        share = 1.0 if curve >= 0.0 else min(1.0, -(z @ A @ x) / curve)
+        x = newcomer if share == 1.0 else x + share * z
+        yield x
 
 
 def full() -> dict[str, float]:
@@ -213,12 +237,15 @@ def _costs(rows: list[Row], page: Page) -> None:
         ["seconds of a step", *(f"n = {n:,}" for n in sizes)],
         [[m, *(f"{1e6 * s:.3g} µs" for s in seconds[m])] for m in methods],
     )
-    powers = {m: float(np.polyfit(np.log(sizes), np.log(seconds[m]), 1)[0]) for m in methods}
+    # a matrix that leaves the cache slows all of them down: so their ratio is looked at
+    ratios = {m: np.array(seconds["RD"]) / seconds[m] for m in methods if m != "RD"}
+    powers = {m: float(np.polyfit(np.log(sizes), np.log(ratio), 1)[0]) for m, ratio in ratios.items()}
+    shown = ", ".join(f"{m} {r[0]:.0f} to {r[-1]:.0f} (n to the {powers[m]:.1f})" for m, r in ratios.items())
     verdict(
         page,
         "linear",
-        {m: power > 1.6 if m == "RD" else power < 1.4 for m, power in powers.items()},
-        "time of a step grows as n to the " + ", ".join(f"{v:.1f} ({m})" for m, v in powers.items()),
+        {m: power > 0.5 for m, power in powers.items()},
+        f"a step of RD takes so many times as long, from n = {sizes[0]:,} to {sizes[-1]:,}: {shown}",
     )
 
 
