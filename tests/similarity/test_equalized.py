@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 from sklearn.datasets import make_blobs
 
-from dominantsets import DominantSets, as_similarity, solve
+from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, solve
 from dominantsets.similarity import equalized
 from support import CORNERS, features, formula, neighbor_graph, random_distances, random_similarity
 
@@ -132,6 +134,22 @@ def test_equal_similarities_stay_equal():
     S = as_similarity(np.full((4, 4), 0.3) - 0.3 * np.eye(4), equalize=True)
     np.testing.assert_array_equal(S.toarray(), 1 - np.eye(4))
     assert as_similarity(np.array([[1.0, 2.0]]), "sqeuclidean", equalize=True).n == 1
+
+
+def test_a_model_travels_and_a_hierarchy_takes_it(tmp_path):
+    X = features(80)
+    model = DominantSets(3, affinity="rbf", affinity_params={"equalize": True}).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert as_similarity(X, "rbf", equalize=True).fingerprint() == model.similarity_.fingerprint()
+    tree = DominantSetHierarchy(affinity="rbf", affinity_params={"equalize": True}).fit(X)
+    assert tree.labels_.shape == (80,)
+
+
+def test_rows_elsewhere_are_refused():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="rows in this process's memory"):
+        as_similarity(da.from_array(features(), chunks=(30, 4)), "rbf", equalize=True)
 
 
 @pytest.mark.parametrize("wanted", ["yes", 1, None])

@@ -215,6 +215,11 @@ def test_a_planted_group_is_found_from_each_of_its_objects():
 # occasions -----------------------------------------------------------------------------------------------
 
 
+def test_numbers_of_objects_that_no_memory_holds_are_refused():
+    with pytest.raises(MemoryError, match="number the objects from 0 on"):
+        solve_hypergraph([(0, 1, 10**13)])
+
+
 def test_it_stops_when_told():
     edges, omega = random_hypergraph(40, 3, 0)
     for method in METHODS:
@@ -231,6 +236,8 @@ def test_it_stops_when_told():
         ([(0, 1), (0, 1, 2)], {}, "hyperedges have 2 to 3 objects; all must have the same number"),
         ([(0, 1, 2), ()], {}, "hyperedge 1 is empty; leave it out"),
         ([], {}, "there are no hyperedges"),
+        (None, {}, "must be an array or a list of groups of objects, got NoneType"),
+        (np.array([[0, 1], [0, 1, 2]], dtype=object), {}, "hyperedges have 2 to 3 objects"),
         (np.empty((0, 3)), {}, "there are no hyperedges"),
         ([(0,), (1,)], {}, "at least 2 objects"),
         ([(0, 1, 1)], {}, r"hyperedge 0 \(0, 1, 1\) has an object more than once"),

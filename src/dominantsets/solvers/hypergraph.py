@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets._checks import check_choice
+from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import hypergraph as compiled
 from dominantsets.solvers.certificate import EPS, certify
@@ -235,6 +235,11 @@ def _hypergraph(edges: Any, weights: Any, n: int | None) -> Hypergraph:
         omega = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("the weights of the hyperedges do not hold numbers.") from None
+    require_memory(
+        64 * (most if n is None else int(n)),
+        f"a hypergraph of {most if n is None else int(n):,} objects",
+        "number the objects from 0 on, without gaps",
+    )
     if omega.shape != (m,):
         raise ValueError(f"{m} hyperedges need {m} weights, got an array of shape {omega.shape}.")
     if not np.isfinite(omega).all() or (omega < 0).any():
@@ -246,8 +251,13 @@ def _hypergraph(edges: Any, weights: Any, n: int | None) -> Hypergraph:
 
 def _members(edges: Any) -> Ints:
     """Hyperedges as an array of shape (m, k)."""
-    if not isinstance(edges, np.ndarray):
-        edges = [np.atleast_1d(np.asarray(edge)) for edge in edges]
+    if not isinstance(edges, np.ndarray) or edges.dtype == object:
+        try:
+            edges = [np.atleast_1d(np.asarray(edge)) for edge in edges]
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"hyperedges must be an array or a list of groups of objects, got {type(edges).__name__}."
+            ) from None
         sizes = sorted({edge.size for edge in edges})
         if sizes[:1] == [0]:
             empty = next(place for place, edge in enumerate(edges) if not edge.size)
