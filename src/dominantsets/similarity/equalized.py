@@ -9,8 +9,9 @@ say, is no parameter any more. On a graph the edges are ranked, and what is no e
 (:math:`N_0 = 0`).
 
 Up to 5,000 objects all pairs are ranked and kept. Above, 500 objects spread evenly over the rows stand for
-all (125,000 pairs), and what is asked for is ranked among theirs; that is as invariant, because which objects
-they are does not depend on the similarities.
+all (125,000 pairs), and others are ranked among theirs; that is as invariant, because which objects they are
+does not depend on the similarities. Up to 20,000 objects these ranks are kept too, in float32 and where
+memory allows; above, every question computes what it needs.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dominantsets._checks import memory_available
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import row_blocks
 from dominantsets.similarity.base import Similarity, evenly, hashed, off_diagonal
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
 
 KEPT = 5_000  # objects up to which all pairs are ranked, in 300 MB
 SAMPLED = 500  # objects that stand for all, above
-LARGE = 20_000  # objects from which the working set is the faster solver, as for kernels
+LARGE = 20_000  # objects up to which ranks are kept (1.6 GB), and from which the working set is the solver
+TILE = 1_000  # side of the tiles in which they are made
 
 
 class Levels(NamedTuple):
@@ -75,6 +79,8 @@ class Equalized(Similarity):
             )
         self.of, self.n, self.n_features = of, of.n, of.n_features
         self._dense: Dense | None = None
+        free = memory_available()
+        self._fits = of.n <= LARGE and (free is None or 2 * 4 * of.n**2 <= free)
         objects = np.arange(of.n) if of.n <= KEPT else evenly(np.arange(of.n), SAMPLED)
         upper = np.triu_indices(objects.size, 1)
         pairs = of.block(objects, objects)[upper]
@@ -84,24 +90,42 @@ class Equalized(Similarity):
             A[upper] = self.levels.ranks[which[: pairs.size]]
             self._dense = Dense.made_here(A + A.T, 1.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dense": self._dense if self.n <= KEPT else None}
+
+    @property
+    def kept(self) -> Dense | None:
+        """All ranks, where there are not too many; those of a sample are made when first asked for."""
+        if self._dense is None and self._fits:
+            A: Any = np.empty((self.n, self.n), dtype=np.float32)
+            every = np.arange(self.n)
+            for a in row_blocks(self.n, 1, TILE):
+                for b in row_blocks(self.n, 1, TILE):
+                    if b.start >= a.start:  # of two mirror images one is made
+                        ranks = self.levels.rank(self.of.block(every[a], every[b]))
+                        A[a, b], A[b, a] = ranks, ranks.T
+            np.fill_diagonal(A, 0.0)
+            self._dense = Dense.made_here(A, 1.0)
+        return self._dense
+
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
         name = "working-set" if algorithm == "auto" and self.n >= LARGE else algorithm
         return super().solver(name, shift, start)
 
     @property
     def stored(self) -> NDArray[Any] | None:
-        return None if self._dense is None else self._dense.stored
+        return None if self.kept is None else self.kept.stored
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
-        if self._dense is not None:
-            return self._dense.block(rows, cols)
+        if self.kept is not None:
+            return self.kept.block(rows, cols)
         return off_diagonal(self.levels.rank(self.of.block(rows, cols)), np.asarray(rows), np.asarray(cols))
 
     def column(self, i: int) -> Floats:
-        return super().column(i) if self._dense is None else self._dense.column(i)
+        return super().column(i) if self.kept is None else self.kept.column(i)
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
-        kept = self._dense
+        kept = self.kept
         return super().gradient(support, weights) if kept is None else kept.gradient(support, weights)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
