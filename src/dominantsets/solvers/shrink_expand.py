@@ -2,7 +2,8 @@ r"""Shrink and expand (Liu, Latecki and Yan, 2013), reconstructed from its abstr
 
 *Shrink* solves on the face of the support: a local maximum there, some objects leave. *Expand* lets in
 every neighbour Z of the support that would gain, in one closed step. With :math:`v_i = r_i - f` on Z,
-:math:`s = \sum v`, :math:`\zeta = \sum v^2` and :math:`\omega = v^T (A - \alpha I) v`, along :math:`b = v - s x`
+:math:`s = \sum v`, :math:`\zeta = \sum v^2` and :math:`\omega = v^T (A - \alpha I) v`, along
+:math:`b = v - s x`
 
 .. math:: f(x + t b) = f + 2 \zeta t - \lambda t^2, \qquad \lambda = s^2 f + 2 s \zeta - \omega,
 
