@@ -129,7 +129,7 @@ def exponential_replicator(A: np.ndarray, x: np.ndarray, t: int, rate: float) ->
 def expansion(B: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
     """Shrink and expand's direction v - (sum v) x, and the longest step along it that is allowed."""
     r = B @ x
-    v = np.where((x == 0) & (r > x @ r), r - x @ r, 0.0)
+    v = np.where((x == 0) & (r > max(0.0, x @ r)), r - x @ r, 0.0)  # neighbours that would gain
     return v - v.sum() * x, 1.0 / v.sum()
 
 

@@ -102,9 +102,10 @@ def test_storage_does_not_matter(method, A, shift, storage):
     stored = sp.csr_array(A) if storage == "graph" else A.astype(np.float32).astype(np.float64)
     A = A if storage == "graph" else stored
     with32 = as_similarity(stored.astype(np.float32)) if storage == "dense" else as_similarity(stored)
+    limit = 20_000 if method in FAMILY else 30  # on their way they amplify rounding
     one, other = (
-        run(A, method, shift=shift, max_iter=30),
-        run(with32, method, shift=shift, max_iter=30),
+        run(A, method, shift=shift, max_iter=limit),
+        run(with32, method, shift=shift, max_iter=limit),
     )
     assert other.value == pytest.approx(one.value, rel=1e-9, abs=1e-12)
 

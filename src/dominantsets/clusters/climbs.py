@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.multistart import sampled_start
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
-from dominantsets.solvers.options import check_start
 from dominantsets.solvers.result import HALTS, End
 
 BATCH = 256  # climbs between which equal modes are put together
@@ -75,7 +75,7 @@ def climb_from_all(
         After Ctrl-C or at the time limit, of the objects that were climbed from until then.
     """
     n = similarity.n
-    check_start(0 if options.start == "vertex" else options.start, options.algorithm, n)
+    options.check_start(n, sampled_start(options))
     problem = make_problem(similarity, shift, degrees)
     labels, register, end = np.full(n, -1, dtype=np.int64), _Register(), End.ALL_ASSIGNED
     for first in range(0, n, BATCH):

@@ -15,7 +15,7 @@ from dominantsets.clusters.peeling import Extraction, check_peeling
 from dominantsets.clusters.sampling import SAMPLINGS, sample_starts
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, Status
-from dominantsets.solvers.options import STARTS, check_run
+from dominantsets.solvers.options import STARTLESS, STARTS, check_run
 from dominantsets.solvers.result import HALTS, End
 
 
@@ -242,7 +242,7 @@ def multistart(
 
 def sampled_start(options: SolverOptions) -> Any:
     """What a sampled start is like: an object (the number 0 stands for it), or half of the mass there."""
-    return 0 if options.start == "vertex" or options.algorithm == "exact" else options.start
+    return 0 if options.start == "vertex" or options.algorithm in STARTLESS else options.start
 
 
 def check_multistart(n_starts: Any, sampling: Any, max_overlap: Any, start: Any) -> None:

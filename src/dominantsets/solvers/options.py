@@ -20,6 +20,7 @@ ALGORITHMS = (
     "shrink-expand", "path-following", "working-set", "dual", "exact",
 )  # fmt: skip
 MULTIPLY = ("replicator", "exponential-replicator", "trajectory")  # weights: one of 0 stays 0
+STARTLESS = ("exact", "path-following")
 FROM_EVERYBODY = ("trajectory", "path-following")  # by their definition; "vertex" is no start of theirs
 # What a solver has parameters for, and their defaults.
 PARAMETERS: dict[str, dict[str, Any]] = {

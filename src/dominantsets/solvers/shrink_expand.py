@@ -1,8 +1,9 @@
 r"""Shrink and expand (Liu, Latecki and Yan, 2013), reconstructed from its abstract.
 
 *Shrink* solves on the face of the support: a local maximum there, some objects leave. *Expand* lets in
-every outsider Z that would gain, in one closed step. With :math:`v_i = r_i - f` on Z, :math:`s = \sum v`,
-:math:`\zeta = \sum v^2` and :math:`\omega = v^T (A - \alpha I) v`, along :math:`b = v - s x`
+every neighbour Z of the support that would gain, in one closed step. With :math:`v_i = r_i - f` on Z,
+:math:`s = \sum v`, :math:`\zeta = \sum v^2` and :math:`\omega = v^T (A - \alpha I) v`, along
+:math:`b = v - s x`
 
 .. math:: f(x + t b) = f + 2 \zeta t - \lambda t^2, \qquad \lambda = s^2 f + 2 s \zeta - \omega,
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -31,9 +32,9 @@ class _Expansions(Rounds):
     def admit(self) -> int:
         """Expand; how many objects entered."""
         x, f = self.x, self.f
-        Z, r, _ = self.payoffs.best(self.room, f, x.support)
-        if Z.size == 0 and self.payoffs.others > f:  # once f < 0, objects without an edge gain too
-            Z = self.strangers(min(self.grow, self.room))
+        Z, r, _ = self.payoffs.best(self.room, max(f, 0.0), x.support)
+        if Z.size == 0 and f < 0.0:  # then objects that are like nobody in the support gain too
+            Z = self._unrelated(min(self.grow, self.room))
             r, self.grow = np.zeros(Z.size), 2 * self.grow
         if Z.size == 0:
             return 0
@@ -52,6 +53,13 @@ class _Expansions(Rounds):
         self.move(W, change, Point(W[kept], weights[kept] / weights.sum()))
         self.working = self.x.support
         return int(Z.size)
+
+    def _unrelated(self, count: int) -> Ints:
+        """Objects without a similarity to the support, those of largest degree."""
+        if self.payoffs.objects is not None:
+            return self.strangers(count)
+        others = np.setdiff1d(self.payoffs.above(self.f)[0], self.x.support)
+        return others[np.argsort(-self.problem.degrees[others], kind="stable")[:count]]
 
 
 def expansion_step(f: float, v: Floats, omega: float) -> float:
