@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
-from dominantsets import as_similarity, solve
+from dominantsets import as_similarity, peel, solve
 from dominantsets.app import experiments
 from dominantsets.app.cli import app
 from dominantsets.app.experiments import (
@@ -52,6 +52,17 @@ def test_the_protein_network_is_collins():
     assert task.A.shape == (1622, 1622)
     assert task.A.nnz == 2 * 9_074
     assert min(len(c) for c in task.complexes) >= 3
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_path_following_takes_many_sets_off_the_network():
+    """Some lines of it are straight up to rounding, so that steps have no natural length."""
+    task = family_data.load("Collins", False)
+    found = list(peel(task.A, 60, algorithm="path-following"))
+    assert len(found) == 60
+    for cluster in found:
+        assert np.isfinite(cluster.value)
+        assert cluster.relative_gap <= 1e-9
 
 
 def test_data_that_are_not_here_are_a_line_of_the_table(monkeypatch):

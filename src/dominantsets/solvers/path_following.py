@@ -28,6 +28,7 @@ from dominantsets.solvers.result import Status, Step, Trace
 
 ROUGH = 1e-3  # relative gap within the cap at which a level gives way to the next
 STEPS = 200  # of one level at most
+FAR = 1e6  # caps that a step may pass on the way to its projection
 SLACK = 1e-9  # how far below the cap, relative, a weight is that it does not bind
 
 
@@ -110,6 +111,8 @@ class _Path:
             self.n_iter += 1
             # the curvature that was met is that of the next step (Barzilai and Borwein)
             pace = float(d @ d) / bend if bend > 0.0 else 4.0 * pace
+            # along a line f is nearly straight: a step so long that the cap is lost in rounding ends nowhere
+            pace = min(pace, FAR * self.cap / max(float(self.r.max() - self.r.min()), 1e-300))
             if monitor.due():
                 size = int(np.count_nonzero(self.x))
                 halt = monitor.report(self.n_iter, self.f + self.problem.shift, gap, size)
