@@ -58,8 +58,8 @@ def test_the_protein_network_is_collins():
 def test_path_following_takes_many_sets_off_the_network():
     """Some lines of it are straight up to rounding, so that steps have no natural length."""
     task = family_data.load("Collins", False)
-    found = list(peel(task.A, 60, algorithm="path-following"))
-    assert len(found) == 60
+    found = list(peel(task.A, 120, algorithm="path-following"))
+    assert len(found) == 120
     for cluster in found:
         assert np.isfinite(cluster.value)
         assert cluster.relative_gap <= 1e-9
