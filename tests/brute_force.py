@@ -116,3 +116,29 @@ def local_maxima(
                 if strictly_copositive(W):
                     weak.add(S)
     return strict, weak
+
+
+def equilibria(B: Matrix) -> dict[tuple[int, ...], tuple[list[Fraction], bool]]:
+    """Symmetric Nash equilibria of a game (support: weights, and whether they are ESS), one for each support.
+
+    Supports with more than one equilibrium are left out: none of those is an ESS.
+    """
+    n, found = len(B), {}
+    for size in range(1, n + 1):
+        for S in itertools.combinations(range(n), size):
+            system = [[B[i][j] for j in S] + [Fraction(-1)] for i in S]
+            system.append([Fraction(1)] * size + [Fraction(0)])
+            solution = solve(system, [Fraction(0)] * size + [Fraction(1)])
+            if solution is None or any(v <= 0 for v in solution[:size]):
+                continue
+            x, f = solution[:size], solution[size]
+            r = [sum((B[i][j] * w for j, w in zip(S, x, strict=True)), Fraction(0)) for i in range(n)]
+            if max(r) > f:
+                continue
+            ties = [i for i in range(n) if r[i] == f and i not in S]
+            a, free = S[0], [*S[1:], *ties]
+            half = [[(B[i][j] + B[j][i]) / 2 for j in range(n)] for i in range(n)]
+            Q = [[-(half[i][j] - half[i][a] - half[a][j] + half[a][a]) for j in free] for i in free]
+            W = eliminate(Q, size - 1)
+            found[S] = (x, W is not None and strictly_copositive(W))
+    return found

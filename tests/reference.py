@@ -110,6 +110,29 @@ def replicator(A: np.ndarray, x: np.ndarray, t: int, eps: float = 0.0) -> list[n
     return iterates
 
 
+def exponential_replicator(A: np.ndarray, x: np.ndarray, t: int, rate: float) -> list[np.ndarray]:
+    """Weights times exp(rate (Ax) / x'Ax), normalised; the rate is halved while the value would fall."""
+    iterates, k = [x.copy()], rate
+    for _ in range(t):
+        r, f = A @ x, x @ A @ x
+        while True:
+            new = x * np.exp(k * r / f)
+            new /= new.sum()
+            if new @ A @ new >= f * (1 - 1e-15):
+                break
+            k /= 2
+        x, k = new, min(rate, 2 * k)
+        iterates.append(x.copy())
+    return iterates
+
+
+def expansion(B: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Shrink and expand's direction v - (sum v) x, and the longest step along it that is allowed."""
+    r = B @ x
+    v = np.where((x == 0) & (r > max(0.0, x @ r)), r - x @ r, 0.0)  # neighbours that would gain
+    return v - v.sum() * x, 1.0 / v.sum()
+
+
 def infection_immunization(A: np.ndarray, x: np.ndarray, t: int) -> list[np.ndarray]:
     """InImDyn with the pure strategy selection function (Rota Bulo, Pelillo and Bomze, 2011).
 

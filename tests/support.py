@@ -165,7 +165,7 @@ KINDS = (
     "dense", "fortran", "memmap", "graph", "sqeuclidean", "cosine", "linear", "rbf", "laplacian",
     "euclidean", "callable", "numbers", "nearest_neighbors", "diffusion", "path", "embedding-path",
     "embedding-balls", "sparse-sqeuclidean",
-    "sparse-cosine", "sparse-linear", "sparse-rbf",
+    "sparse-cosine", "sparse-linear", "sparse-rbf", "equalized", "equalized-graph",
 )  # fmt: skip
 
 
@@ -183,6 +183,15 @@ def similarity_of(name: str, dtype: str, folder: Path) -> tuple[Any, np.ndarray]
         A = D.max() - D
         np.fill_diagonal(A, 0.0)
         return S, A
+    if name.startswith("equalized"):
+        A, graph = formula("rbf", X), name == "equalized-graph"
+        A = np.where(np.median(A) < A, A, 0.0) if graph else A
+        S = as_similarity(sp.csr_array(A) if graph else X, *(() if graph else ("rbf",)), equalize=True,
+                          **({} if graph else {"gamma": 0.1}))  # fmt: skip
+        pairs = np.sort(A[np.triu_indices(len(A), 1)])
+        pairs = pairs[pairs > 0.0]
+        at_most = np.searchsorted(pairs, A, side="right") - (not graph)
+        return S, np.where(A > 0.0, at_most / (pairs.size - (not graph)), 0.0) * (1.0 - np.eye(len(A)))
     base = name.removeprefix("sparse-")
     if base != name:
         X[np.random.default_rng(1).random(X.shape) < 0.4] = 0

@@ -35,7 +35,7 @@ def changed(i: int, j: int, value: float, both: bool = True) -> np.ndarray:
         (
             changed(0, 4, GOOD[0, 4] + 1e-3, both=False),
             r"not symmetric: entries \(0, 4\) and \(4, 0\) differ by 0.001.*1e-10 of the largest.*"
-            r"\(A \+ A.T\) / 2",
+            r"\(A \+ A.T\) / 2, or .* solve_asymmetric",
         ),
         (GOOD.astype(complex), "complex"),
         (np.array([["a", "b"], ["b", "a"]]), "does not hold numbers"),

@@ -31,7 +31,8 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_no_page_with_code_is_forgotten():
-    assert {"README.md", "clusters.md", "gpu.md"} == PYTHON  # each has its test below
+    named = {"README.md", "clusters.md", "family.md", "gpu.md", "related-methods.md"}
+    assert named == PYTHON  # each has its test below
 
 
 def test_the_readme(tmp_path):
@@ -58,6 +59,21 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
         assert result.exit_code == 0, result.output
     assert (tmp_path / "labels.csv").exists()
     assert (tmp_path / "iris.html").exists()
+
+
+def test_the_family():
+    (code, *_) = blocks(ROOT / "docs" / "family.md", "python")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    y, found = names["y"], names["clusters"]
+    assert [set(y[cluster.members]) for cluster in found] == [{0}, {1}]
+    assert (names["model"].labels_[y < 2] == y[y < 2]).all()
+    assert (y[names["cuts"][0].members] < 2).all()
+    assert names["follows"].stable
+    assert sorted(clique.members.tolist() for clique in names["cliques"]) == [
+        list(range(5)),
+        list(range(5, 12)),
+    ]
 
 
 @pytest.mark.filterwarnings("ignore:no cluster was found")
@@ -92,6 +108,16 @@ def test_data_in_chunks(monkeypatch):
         )
     for code in others:
         exec(code, names)
+
+
+def test_related_methods(capsys):
+    """What the comments say is printed is printed."""
+    code = "\n".join(blocks(ROOT / "docs" / "related-methods.md", "python"))
+    exec(code, {})
+    printed = capsys.readouterr().out.splitlines()
+    said = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.M)
+    assert said
+    assert printed[: len(said)] == said
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

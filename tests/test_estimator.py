@@ -344,6 +344,19 @@ def test_duplicates_and_two_objects():
         ]
 
 
+@pytest.mark.parametrize("shift", ["auto", 100.0])
+@pytest.mark.parametrize("algorithm", ["inimdyn", "shrink-expand", "trajectory", "path-following"])
+def test_the_other_systems_in_the_estimator(algorithm, shift):
+    X, y = make_blobs(150, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    params = {"algorithm_params": {"patience": 3}} if algorithm == "trajectory" else None
+    model = DominantSets(
+        3, affinity="sqeuclidean", algorithm=algorithm, shift=shift, solver_params=params
+    ).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.solver_options_.algorithm == algorithm
+    assert all(cluster.status is Status.CONVERGED for cluster in model.clusters_)
+
+
 def test_digits_with_every_method():
     X, y = load_digits(return_X_y=True)
     for algorithm in ("fw", "pairwise", "away"):

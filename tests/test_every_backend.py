@@ -158,6 +158,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "as many as stand alone": {"n_clusters": None},
     "cores": {"assign": None},
     "average": {"assign": "average"},
+    "correlation": {"assign": "correlation"},
+    "modes": {"assign": "mode"},
     "everybody": {"noise": None},
     "by payoff": {"noise": "payoff"},
     "by a quantile": {"noise": 0.2},

@@ -20,11 +20,13 @@ from support import assert_certified, features, press_ctrl_c, random_similarity
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9, "max_time": 60.0}
 
 
-@pytest.mark.parametrize("algorithm", ["fw", "replicator"])
+@pytest.mark.parametrize("algorithm", ["fw", "replicator", "exponential-replicator", "trajectory"])
 def test_ctrl_c_returns_what_has_been_reached(algorithm):
     A = random_similarity(500, seed=0)
-    start = "barycenter" if algorithm == "replicator" else "vertex"
+    start = "barycenter" if "replicator" in algorithm else "vertex"
     options = {**ENDLESS, "algorithm": algorithm, "start": start}
+    if algorithm == "trajectory":
+        options["algorithm_params"] = {"patience": 10**9}
     cluster = solve(A, callback=press_ctrl_c, **options)
     assert cluster.status is Status.INTERRUPTED
     assert cluster.n_iter > 0

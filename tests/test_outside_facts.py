@@ -69,12 +69,39 @@ def assert_every_start_ends_in_a_maximal_clique(A, omega):
         assert cluster.strict is True
 
 
+def assert_the_family_ends_in_cliques(A, omega):
+    """The other systems: what is certified as strict is a maximal clique, everything is stationary.
+
+    Equal weights are a saddle where all degrees are equal; those that start there, or with all neighbours
+    of an object, stay there, and the certificate says so.
+    """
+    S, n = as_similarity(A), len(A)
+    starts = {"inimdyn": range(0, n, 13), "shrink-expand": range(0, n, 13)}
+    symmetric = np.ptp(A.sum(axis=0)) <= 1.0
+    if not symmetric:
+        starts |= {"trajectory": ["barycenter"], "path-following": ["barycenter"]}
+    for algorithm, where in starts.items():
+        found = [solve(S, algorithm=algorithm, shift=-0.5, start=start) for start in where]
+        assert all(cluster.status is Status.CONVERGED for cluster in found)
+        cliques = [cluster.members for cluster in found if cluster.strict]
+        assert 2 * len(cliques) >= len(found) or (symmetric and algorithm != "inimdyn")
+        for clique in cliques:
+            neighbors = A[:, clique].sum(axis=1)
+            assert (neighbors[clique] == clique.size - 1).all()
+            assert not (neighbors == clique.size).any()
+            assert clique.size <= omega
+        if algorithm == "inimdyn":
+            away = [solve(S, algorithm="away", shift=-0.5, start=start) for start in where]
+            assert [c.members.tolist() for c in found] == [c.members.tolist() for c in away]
+
+
 @pytest.mark.parametrize("name", OF_CODES)
 def test_cliques_of_graphs_of_codes(name):
     points, d, edges, omega, code = OF_CODES[name]
     A = at_distance(points, d)
     assert A.sum() == 2 * edges
     assert_every_start_ends_in_a_maximal_clique(A, omega)
+    assert_the_family_ends_in_cliques(A, omega)
     # a run that starts at a largest clique stays there; no value is above 1 - 1/omega (Motzkin, Straus)
     x = np.array([any((p == word).all() for word in code) for p in points], dtype=float)
     assert x.sum() == omega
@@ -98,6 +125,7 @@ def test_cliques_of_dimacs_graphs(name, data_folder):
         assert (len(points), edges, omega) == (n, facts["edges"], facts["omega"])
         np.testing.assert_array_equal(np.sort(at_distance(points, d).sum(axis=1)), np.sort(A.sum(axis=1)))
     assert_every_start_ends_in_a_maximal_clique(A, facts["omega"])
+    assert_the_family_ends_in_cliques(A, facts["omega"])
 
 
 @given_comparisons(0.9, st.integers(3, 8), st.integers(0, 10_000), st.floats(0.2, 0.9))

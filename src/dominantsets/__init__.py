@@ -6,6 +6,7 @@ from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
+from dominantsets.labels.correlation import Correlation, correlation_clusters
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     DominantSet,
@@ -18,7 +19,12 @@ from dominantsets.solvers import (
     path_clusters,
     path_spectrum,
     solve,
+    solve_hypergraph,
 )
+from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
+from dominantsets.solvers.destabilise import destabilise
+from dominantsets.solvers.phases import Trajectory, trajectory
+from dominantsets.solvers.trajectory import Cut
 
 # Plainer names for what is too general at the top of a package.
 StopReason, MultiStartPass, StepKind = End, Pass, Step
@@ -28,10 +34,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Candidate",
+    "Correlation",
+    "Cut",
     "DominantSet",
     "DominantSetHierarchy",
     "DominantSets",
     "End",
+    "Equilibrium",
     "Group",
     "HierarchyNode",
     "MultiStart",
@@ -48,12 +57,18 @@ __all__ = [
     "StepKind",
     "StopReason",
     "Trace",
+    "Trajectory",
     "as_similarity",
+    "correlation_clusters",
+    "destabilise",
     "guaranteed_shift",
     "multistart",
     "path_clusters",
     "path_spectrum",
     "peel",
     "solve",
+    "solve_asymmetric",
+    "solve_hypergraph",
     "sufficient_shift",
+    "trajectory",
 ]

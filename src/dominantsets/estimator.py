@@ -24,6 +24,7 @@ from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import Choice, choose, unseen
+from dominantsets.clusters.climbs import check_climbs
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import check_multistart, sampled_start
 from dominantsets.clusters.peeling import check_peeling
@@ -36,6 +37,7 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
+from dominantsets.labels.correlation import label_by_correlation
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
@@ -57,7 +59,13 @@ MOVED = {
     "max_overlap": "multistart_params",
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "solver_params": {"start": "vertex", "tol": 1e-10, "max_iter": 100_000, "cutoff": 2e-12},
+    "solver_params": {
+        "start": "vertex",
+        "tol": 1e-10,
+        "max_iter": 100_000,
+        "cutoff": 2e-12,
+        "algorithm_params": None,
+    },
     "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
 }
 
@@ -101,18 +109,21 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ``min_cluster_size`` members; "sufficient" searches for a smaller one that is enough on these data
         (about ten times the work).
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
-        The solver, see :func:`solve`.
+        The solver by its name, see :func:`solve`.
     solver_params : dict, optional
         Any of ``start`` ("vertex", "barycenter", an object or weights), ``tol`` (1e-10: the relative gap at
-        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster) and ``cutoff`` (2e-12:
-        members have a weight above it), see :func:`solve`.
+        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff`` (2e-12:
+        members have a weight above it) and ``algorithm_params``, see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
-    assign : {"refine", "average", None}, default="refine"
+    assign : {"refine", "average", "correlation", "mode", None}, default="refine"
         What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
         belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster
-        with which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
+        with which they have the highest average similarity (the paper's post-assignment); "correlation":
+        correlation clustering by local search from the dominant sets, until no single move gains
+        (:mod:`dominantsets.labels.correlation`; -1 for objects that are better off by themselves, unless
+        ``noise=None``); "mode": clusters are the dominant sets in which climbs from all objects end, at one
+        shift, and an object belongs where its own climb ends (graph shift; n solves); None: they stay -1.
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
@@ -181,6 +192,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Why no more clusters were looked for.
     similarity_ : Similarity
         The similarity that was clustered.
+    correlation_ : Correlation
+        With ``assign="correlation"``, the value of the partition and the certificate that no move gains.
     affinity_, affinity_params_ : str and dict
         The affinity, and its parameters: with ``affinity="auto"`` what was taken.
     choice_ : Choice or None
@@ -209,7 +222,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "algorithm": [StrOptions(set(ALGORITHMS))],
         "solver_params": [dict, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
-        "assign": [StrOptions({"refine", "average"}), None],
+        "assign": [StrOptions({"refine", "average", "correlation", "mode"}), None],
         "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
@@ -332,6 +345,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.min_cluster_size}."
             )
         options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
+        if self.assign == "mode":
+            check_climbs(options, self.n_starts, self.checkpoint)
         if self.n_starts > 1:
             check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
         return options
@@ -391,6 +406,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self._grouped("multistart_params"),
             self._checkpoint,
             _say if self.verbose else _silent,
+            self.assign == "mode",
         )
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
@@ -399,7 +415,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.selection_ = replace(found.selection, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
         self._set_clusters(found.clusters, found.cores)
-        self._set_labels(found.partition)
+        self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
@@ -444,7 +460,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         self._memberships = memberships
 
-    def _set_labels(self, partition: Callable[[], Partition]) -> None:
+    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         labels, probabilities = cores.copy(), self._memberships.copy()
@@ -456,7 +472,15 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             labels = assign_by_average(similarity, clusters, labels)
             self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
             sentence = "everybody is in the cluster with the highest average similarity."
-        elif self.assign == "refine" and clusters:
+        elif self.assign == "correlation" and clusters:
+            try:
+                made, self.correlation_ = label_by_correlation(
+                    similarity, cores, len(clusters), self._noise is not None, monitor
+                )
+                labels, probabilities, self._rule, sentence = made
+            except KeyboardInterrupt:  # the cores are there
+                self.end_ = End.INTERRUPTED
+        elif self.assign in ("refine", "mode") and clusters:
             try:
                 labels, probabilities, self._rule, sentence = partition()
                 if self._noise_asked != self._noise:

@@ -111,14 +111,18 @@ def test_the_estimator():
         ({"n_starts": 4, "start": 3}, "samples its starts"),
         ({"n_starts": 4, "algorithm": "replicator"}, "cannot start at a vertex"),
         ({"n_starts": 4, "algorithm": "exact", "affinity": "path"}, "takes no start"),
+        ({"n_starts": 4, "algorithm": "path-following"}, "takes no start"),
     ):
         with pytest.raises(ValueError, match=words):
             DominantSets(**options).fit(X)
 
 
-@pytest.mark.parametrize("algorithm", ["fw", "pairwise", "away", "working-set", "replicator"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["fw", "pairwise", "away", "inimdyn", "working-set", "shrink-expand", "replicator", "trajectory"],
+)
 def test_every_method(algorithm):
-    start = "barycenter" if algorithm == "replicator" else "vertex"
+    start = "barycenter" if algorithm in ("replicator", "trajectory") else "vertex"
     S = as_similarity(as_similarity(X, "rbf").toarray())
     run = multistart(
         S, 3, shift=1.0, n_starts=4, algorithm=algorithm, start=start, max_iter=2_000, random_state=0

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.patches import Rectangle
 from sklearn.datasets import make_blobs
 
-from dominantsets import DominantSets, solve
+from dominantsets import DominantSets, solve, trajectory
 from dominantsets.app.report import Report
 from dominantsets.plotting import (
     NOISE,
@@ -18,6 +18,7 @@ from dominantsets.plotting import (
     SegmentationDisplay,
     SimilarityDisplay,
     TraceDisplay,
+    TrajectoryDisplay,
     clusters,
     color_of,
     plt,
@@ -107,6 +108,24 @@ def test_traces():
     assert [line.get_label() for line in value.lines] == ["pairwise", "away"]
     with pytest.raises(ValueError, match="trace=True"):
         TraceDisplay.from_cluster(solve(A))
+
+
+def test_a_trajectory_has_a_line_for_each_object_and_for_each_cut():
+    y = np.repeat([0, 1, 2], [10, 10, 20])
+    A = np.where((y[:, None] == y) & (y < 2), np.where(y == 0, 0.82, 0.8), 0.2) * (1 - np.eye(40))
+    run = trajectory(A, regularization=0.5)
+    display = TrajectoryDisplay(run).plot()
+    ax = display.ax_
+    *objects, first, second, end = ax.lines
+    assert len(objects) == 40
+    assert [line.get_xdata()[0] for line in (first, second, end)] == [
+        *(cut.step for cut in run.cuts),
+        run.n_iter,
+    ]
+    np.testing.assert_allclose(objects[0].get_ydata(), run.weights[:, 0])
+    colors = [objects[int(i)].get_color() for i in (0, 10, 20)]  # the last group, the other, the background
+    assert colors == [color_of(0), color_of(2), color_of(1)]
+    assert display.figure_ is ax.figure
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64, bool])

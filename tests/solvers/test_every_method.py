@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dominantsets import DominantSet, Status, as_similarity, solve
-from support import assert_certified, given_comparisons, random_similarity
+from support import assert_certified, given_comparisons, random_similarity, vector
 
 RULES = ("fw", "pairwise", "away")
-METHODS = (*RULES, "replicator", "working-set")
+REPLICATORS = ("replicator", "exponential-replicator")
+FAMILY = ("inimdyn", "shrink-expand", "path-following")  # end at a stationary point, and never descend
+METHODS = (*RULES, *REPLICATORS, *FAMILY, "working-set")
 similarities = st.builds(
     random_similarity, st.integers(2, 14), st.integers(0, 10_000), st.sampled_from([0.0, 0.4, 0.8])
 )
@@ -22,7 +24,7 @@ shifts = st.sampled_from([-0.5, 0.0, 0.3, 2.0, 15.0])
 
 
 def run(A: Any, method: str, **options: Any) -> DominantSet:
-    if method == "replicator":
+    if method in REPLICATORS:
         options.setdefault("start", "barycenter")
         options.setdefault("max_iter", 2_000)
     elif method == "fw":
@@ -31,7 +33,7 @@ def run(A: Any, method: str, **options: Any) -> DominantSet:
 
 
 @given(similarities, shifts)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "trajectory"])
 def test_the_certificate_is_what_the_weights_say(method, A, shift):
     cluster = run(A, method, shift=shift)
     assert_certified(A, cluster)
@@ -40,7 +42,7 @@ def test_the_certificate_is_what_the_weights_say(method, A, shift):
 
 
 @given(similarities, shifts)
-@pytest.mark.parametrize("method", ["pairwise", "away", "working-set"])
+@pytest.mark.parametrize("method", ["pairwise", "away", "working-set", *FAMILY, "trajectory"])
 def test_a_converged_answer_satisfies_the_kkt_conditions(method, A, shift):
     cluster = run(A, method, shift=shift, tol=1e-12)
     assert cluster.status in (Status.CONVERGED, Status.STALLED)
@@ -100,9 +102,10 @@ def test_storage_does_not_matter(method, A, shift, storage):
     stored = sp.csr_array(A) if storage == "graph" else A.astype(np.float32).astype(np.float64)
     A = A if storage == "graph" else stored
     with32 = as_similarity(stored.astype(np.float32)) if storage == "dense" else as_similarity(stored)
+    limit = 20_000 if method in FAMILY else 30  # on their way they amplify rounding
     one, other = (
-        run(A, method, shift=shift, max_iter=30),
-        run(with32, method, shift=shift, max_iter=30),
+        run(A, method, shift=shift, max_iter=limit),
+        run(with32, method, shift=shift, max_iter=limit),
     )
     assert other.value == pytest.approx(one.value, rel=1e-9, abs=1e-12)
 
@@ -110,13 +113,24 @@ def test_storage_does_not_matter(method, A, shift, storage):
 def test_every_method_on_every_kind(kind):
     _, S, A, atol = kind
     for method in METHODS:
-        limit = 500 if method in ("fw", "replicator") else 20_000
+        limit = 500 if method in ("fw", *REPLICATORS) else 20_000
         cluster = run(S, method, shift=0.5 * A.max(), max_iter=limit)
         assert_certified(A, cluster, rounding=100 * atol / A.max())
-        if method == "working-set":
+        if method in ("working-set", *FAMILY):
             assert cluster.status is Status.CONVERGED
         if method in ("pairwise", "away"):
             assert cluster.status is Status.CONVERGED
             dense = run(A, method, shift=0.5 * A.max(), max_iter=20_000)
             np.testing.assert_array_equal(cluster.members, dense.members)
             np.testing.assert_allclose(cluster.weights, dense.weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "trajectory"])
+def test_where_the_problem_is_concave_all_methods_have_one_answer(method):
+    """A shift above the largest eigenvalue makes f strictly concave: there is one stationary point."""
+    A = random_similarity(30, seed=7)
+    shift = float(np.linalg.eigvalsh(A)[-1]) + 1.0
+    best = run(A, "pairwise", shift=shift, tol=1e-13)
+    cluster = run(A, method, shift=shift, tol=1e-9, max_iter=100_000)
+    assert cluster.value == pytest.approx(best.value, abs=1e-6)
+    np.testing.assert_allclose(vector(cluster, 30), vector(best, 30), atol=2e-3)

@@ -106,14 +106,16 @@ def beyond_doubt(M: np.ndarray, iterates: list[np.ndarray]) -> int:
     return len(iterates) - 1
 
 
+@pytest.mark.parametrize("algorithm", ["away", "inimdyn"])
 @given_comparisons(0.9, similarities, st.sampled_from([0.0, 0.5]))
-def test_away_steps_walk_the_iterates_of_infection_immunization(A, shift):
+def test_away_steps_walk_the_iterates_of_infection_immunization(algorithm, A, shift):
     """Proposition 1, as far as no tie leaves the next step open."""
     M = reference.shifted(A, shift)
     expected = reference.infection_immunization(M, reference.vertex(A), 25)
     last = beyond_doubt(M, expected)
     for t in range(1, last + 1):
-        cluster = solve(A, algorithm="away", shift=shift, tol=0.0, max_iter=t)
+        cluster = solve(A, algorithm=algorithm, shift=shift, tol=0.0, max_iter=t)
+        assert cluster.algorithm == algorithm
         np.testing.assert_allclose(vector(cluster, len(A)), expected[t], atol=1e-9)
     event(f"steps compared: {min(last, 10)}")
     return last > 0

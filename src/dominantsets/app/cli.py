@@ -48,9 +48,23 @@ Affinity = Literal[
     "path",
 ]
 Conversion = Literal["auto", "max", "gaussian", "path"]
-Algorithm = Literal["auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact"]
-Assign = Literal["refine", "average", "none"]
-Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory"]
+Algorithm = Literal[
+    "auto",
+    "fw",
+    "pairwise",
+    "away",
+    "inimdyn",
+    "replicator",
+    "exponential-replicator",
+    "trajectory",
+    "shrink-expand",
+    "path-following",
+    "working-set",
+    "dual",
+    "exact",
+]
+Assign = Literal["refine", "average", "correlation", "mode", "none"]
+Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory", "family"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -237,7 +251,8 @@ def cluster_command(
         Assign,
         typer.Option(
             help="refine: every object where it fits best; average: those outside the cores join the cluster "
-            "most like them; none: the cores alone."
+            "most like them; correlation: until no single move gains; mode: where a climb from each object "
+            "ends; none: the cores alone."
         ),
     ] = "refine",
     noise: Annotated[

@@ -13,7 +13,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd }
-th:first-child, td:first-child { text-align: left } th { border-bottom: 2px solid #888 }
+th:first-child, td:first-child, .words td, .words th { text-align: left } th { border-bottom: 2px solid #888 }
 figure { margin: 1rem 0 } img { max-width: 100% } figcaption, .note { color: #555; font-size: .9rem }
 .warning { background: #fff3cd; padding: .6rem 1rem; border-left: 4px solid #e69f00 }
 """
@@ -49,14 +49,25 @@ class Report:
         self._parts.append(f'<p class="{html.escape(kind)}">{html.escape(text)}</p>')
         return self
 
-    def table(self, head: list[str], rows: list[list[Any]]) -> Self:
-        """A table: the first column is text, the others are figures."""
+    def link(self, before: str, name: str, address: str, after: str = "") -> Self:
+        """A paragraph with a link."""
+        words = f'<a href="{html.escape(address)}">{html.escape(name)}</a>'
+        self._parts.append(f"<p>{html.escape(before)}{words}{html.escape(after)}</p>")
+        return self
+
+    def include(self, other: Report) -> Self:
+        """All of another page but its heading."""
+        self._parts += other._parts[1:]
+        return self
+
+    def table(self, head: list[str], rows: list[list[Any]], kind: str = "") -> Self:
+        """A table: the first column is text, the others are figures, unless ``kind`` is "words"."""
         cells = "".join(f"<th>{html.escape(str(name))}</th>" for name in head)
         lines = [f"<tr>{cells}</tr>"]
         for row in rows:
             cells = "".join(f"<td>{html.escape(str(value))}</td>" for value in row)
             lines.append(f"<tr>{cells}</tr>")
-        self._parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
+        self._parts.append(f'<table class="{html.escape(kind)}">\n' + "\n".join(lines) + "\n</table>")
         return self
 
     def figure(self, figure: Any, caption: str, dpi: int = 110) -> Self:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.clusters.climbs import climb_from_all, typicality
 from dominantsets.clusters.elliptic import cores as elliptic_cores
 from dominantsets.clusters.elliptic import fitted, label_by_ellipses, metrics
 from dominantsets.clusters.graph_tree import graph_groups, graph_partition
@@ -24,14 +25,16 @@ from dominantsets.clusters.multistart import MultiStart, Pass
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
+from dominantsets.clusters.significance import judge
 from dominantsets.clusters.table import Selection, of_ellipses, of_groups, of_pieces, of_scales, of_shift
 from dominantsets.clusters.tree_cut import cut_tree
+from dominantsets.labels.average import ByGain, Core
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
 from dominantsets.labels.partition import Partition, label_by_fit, label_by_pieces
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Coordinates
-from dominantsets.solvers import DominantSet, Monitor, SolverOptions
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.result import HALTS, End
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
@@ -57,6 +60,8 @@ class Request:
         estimator's parameters; None for none.
     say : callable
         Told about each cluster: its number and itself.
+    modes : bool
+        Whether clusters are the modes that climbs from all objects lead to.
     """
 
     n_clusters: int | None
@@ -69,6 +74,7 @@ class Request:
     multistart: dict[str, Any] = field(default_factory=dict)
     keep: Keep = lambda *_: None
     say: Callable[[int, DominantSet], None] = lambda *_: None
+    modes: bool = False
 
 
 @dataclass(eq=False)
@@ -123,6 +129,8 @@ def find(
     Found
         The clusters; after Ctrl-C or at the time limit, those that were found until then.
     """
+    if request.modes:
+        return _by_climbs(similarity, request, random_state, monitor)
     if request.shift == "auto" and request.options.starts_anywhere:
         if similarity.is_elliptic:
             return _of_ellipses(similarity, request, random_state, monitor)
@@ -344,6 +352,42 @@ def _at_one_shift(
 
     n_passes = run.n_passes if isinstance(run, MultiStart) else len(found)
     return Found(clusters, cores, of_shift(resolution, clusters), options, run.end, n_passes, partition)
+
+
+def _by_climbs(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """The modes that climbs from all objects lead to, at one shift."""
+    degrees = similarity.degrees(random_state)
+    resolution = _resolution(similarity, degrees, request, monitor)
+    options = request.options.chosen_for(similarity, resolution.shift, 0)
+    climbs = climb_from_all(similarity, resolution.shift, degrees, options, monitor, request.n_jobs)
+    problem = make_problem(similarity, resolution.shift, degrees)
+    kept = [k for k, mode in enumerate(climbs.modes) if len(mode) >= request.min_cluster_size]
+    if request.n_clusters is not None:
+        kept = kept[: request.n_clusters]
+    else:  # those that stand alone; the others are left out
+        kept = [k for k in kept if judge(problem, climbs.modes[k]).alone or similarity.n == 1]
+    clusters = [climbs.modes[k] for k in kept]
+    for k, cluster in enumerate(clusters):
+        request.say(k + 1, cluster)
+    labels = renumbered(climbs.labels, kept, len(climbs.modes))
+    cores = np.full(similarity.n, -1, dtype=np.int64)
+    for k in range(len(clusters) - 1, -1, -1):  # an object of two modes: the one that more lead to
+        cores[clusters[k].members] = k
+    sentence = (
+        f"everybody is where a climb from there ends; {(labels < 0).mean():.0%} end in one of the "
+        f"{len(climbs.modes) - len(clusters)} modes that are no clusters."
+    )
+
+    def partition() -> Partition:
+        rule = ByGain([Core.of(similarity, cluster) for cluster in clusters])
+        return Partition(labels, typicality(similarity, clusters, labels), rule, sentence)
+
+    end = resolution.halt or climbs.end
+    if not clusters and end is End.ALL_ASSIGNED:
+        end = End.NOT_COHERENT
+    return Found(clusters, cores, of_shift(resolution, clusters), options, end, len(clusters), partition)
 
 
 def _resolution(similarity: Similarity, degrees: Floats, request: Request, monitor: Monitor) -> Resolution:

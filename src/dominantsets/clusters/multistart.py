@@ -15,7 +15,7 @@ from dominantsets.clusters.peeling import Extraction, check_peeling
 from dominantsets.clusters.sampling import SAMPLINGS, sample_starts
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, Status
-from dominantsets.solvers.options import STARTS, check_run
+from dominantsets.solvers.options import STARTLESS, STARTS, check_run
 from dominantsets.solvers.result import HALTS, End
 
 
@@ -152,6 +152,7 @@ def multistart(
     min_cluster_size: int = 1,
     n_jobs: int | None = None,
     random_state: Any = None,
+    algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
 ) -> MultiStart:
@@ -177,8 +178,8 @@ def multistart(
     shift : float, default=0.0
         The resolution, as in :func:`solve`.
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set" or "dual".
-        The solver, as in :func:`solve`. "exact" has no starts; "auto" is then "pairwise".
+        The solver, as in :func:`solve`. "exact" and "path-following" have no starts; "auto" is then
+        "pairwise".
     start : {"vertex", "barycenter"}, default="vertex"
         All mass on the sampled object, or half of it, the rest spread over the others.
     tol : float, default=1e-10
@@ -195,6 +196,8 @@ def multistart(
         Threads, as joblib counts them. The result is the same for every number.
     random_state : int, RandomState or None, default=None
         For the sampling.
+    algorithm_params : dict, optional
+        Parameters of the algorithm, as in :func:`solve`.
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
@@ -216,7 +219,7 @@ def multistart(
     ([20, 20, 20], 1)
     """
     check_run(shift, max_time)
-    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace).checked()
+    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace, algorithm_params).checked()
     check_multistart(n_starts, sampling, max_overlap, start)
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, min_cluster_size)
@@ -239,7 +242,7 @@ def multistart(
 
 def sampled_start(options: SolverOptions) -> Any:
     """What a sampled start is like: an object (the number 0 stands for it), or half of the mass there."""
-    return 0 if options.start == "vertex" or options.algorithm == "exact" else options.start
+    return 0 if options.start == "vertex" or options.algorithm in STARTLESS else options.start
 
 
 def check_multistart(n_starts: Any, sampling: Any, max_overlap: Any, start: Any) -> None:

@@ -14,7 +14,7 @@ from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
-from dominantsets.solvers.options import check_run
+from dominantsets.solvers.options import MULTIPLY, check_run
 from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.result import HALTS, End
 
@@ -175,7 +175,7 @@ class Peeling(Extraction, Iterator[DominantSet]):
         monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
         start = options.start
         if problem.n_alive < problem.n and not isinstance(start, str):  # an object or weights hold at first
-            start = "barycenter" if options.algorithm == "replicator" else "vertex"
+            start = "barycenter" if options.algorithm in MULTIPLY else "vertex"
         warm = self._warm[self.n_clusters] if self.n_clusters < len(self._warm) else None
         if warm is not None and problem.is_alive(warm.members).all():
             return problem.solve_from(Point(warm.members, warm.weights), options, monitor)
@@ -194,6 +194,7 @@ def peel(
     max_time: float | None = None,
     cutoff: float = 2e-12,
     min_cluster_size: int = 1,
+    algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
 ) -> Peeling:
@@ -214,11 +215,10 @@ def peel(
     shift : float, default=0.0
         The resolution, as in :func:`solve`.
     algorithm : str, default="auto"
-        "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, as in :func:`solve`.
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
-        their vertex (replicator dynamics: at their barycenter).
+        their vertex (those that multiply weights: at their barycenter).
     tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000
@@ -229,6 +229,8 @@ def peel(
         The paper's :math:`\delta`: members have a weight above it.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped: their objects get no label, and peeling goes on.
+    algorithm_params : dict, optional
+        Parameters of the algorithm, as in :func:`solve`.
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
@@ -254,7 +256,7 @@ def peel(
     array([ 1,  1,  0,  0, -1])
     """
     check_run(shift, max_time)
-    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace).checked()
+    options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace, algorithm_params).checked()
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, min_cluster_size)
     options = options.chosen_for(similarity, float(shift))

@@ -64,6 +64,16 @@ def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -
     return labels
 
 
+class ByGain(NamedTuple):
+    """A new object goes where it would gain by joining."""
+
+    cores: list[Core]
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects; -1 where they would gain nowhere."""
+        return predict_by_payoff(similarity, self.cores, new)
+
+
 def predict_by_average(similarity: Similarity, averages: Sequence[Any], new: Any) -> Ints:
     """The cluster with the highest average similarity to a new object, from summaries of equal weights."""
     if not len(averages):

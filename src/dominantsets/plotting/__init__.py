@@ -7,7 +7,7 @@ from dominantsets.plotting._style import NOISE, PALETTE, Circle, color_of, plt
 from dominantsets.plotting.clusters import ClusterDisplay, MembershipDisplay, SimilarityDisplay
 from dominantsets.plotting.hierarchy import HierarchyDisplay
 from dominantsets.plotting.images import SegmentationDisplay
-from dominantsets.plotting.runs import TraceDisplay
+from dominantsets.plotting.runs import TraceDisplay, TrajectoryDisplay
 
 __all__ = [
     "NOISE",
@@ -19,6 +19,7 @@ __all__ = [
     "SegmentationDisplay",
     "SimilarityDisplay",
     "TraceDisplay",
+    "TrajectoryDisplay",
     "color_of",
     "plt",
 ]

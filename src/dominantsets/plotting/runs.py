@@ -6,7 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from dominantsets.plotting._style import plt
+from dominantsets.plotting._style import NOISE, axes_or_new, color_of, plt
+from dominantsets.solvers.phases import Trajectory
+
+LINES = 300  # objects that are drawn at most, evenly over their order
 
 
 class TraceDisplay:
@@ -81,4 +84,67 @@ class TraceDisplay:
             ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel=name)
         axes[0].legend(fontsize=8)
         self.axes_, self.figure_ = tuple(axes), axes[0].figure
+        return self
+
+
+class TrajectoryDisplay:
+    """Replicator dynamics with its cuts: the weight of every object at every step.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        From :func:`dominantsets.trajectory`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn: objects have the colour of the cut that left them behind.
+    figure_ : matplotlib Figure
+        The figure of ``ax_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import trajectory
+    >>> from dominantsets.plotting import TrajectoryDisplay
+    >>> A = np.where(np.add.outer(np.arange(9), np.arange(9)) < 8, 0.9, 0.1) * (1 - np.eye(9))
+    >>> TrajectoryDisplay(trajectory(A)).plot().ax_.get_ylabel()
+    'weight'
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw, on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        TrajectoryDisplay
+            Itself.
+        """
+        run, ax = self.trajectory, axes_or_new(ax)
+        steps = [cut.step for cut in run.cuts]
+        shown = np.linspace(0, run.phase_times.size - 1, min(LINES, run.phase_times.size)).astype(int)
+        for i in shown:
+            weights = np.where(run.weights[:, i] > 0.0, run.weights[:, i], np.nan)
+            phase = int(run.phase_times[i])
+            color = (
+                color_of(0) if phase < 0 else color_of(1 + steps.index(phase)) if phase in steps else NOISE
+            )
+            ax.plot(run.steps, weights, color=color, linewidth=0.6, zorder=2 if phase < 0 else 1)
+        for k, cut in enumerate(run.cuts):
+            ax.axvline(cut.step, color=color_of(1 + k), linestyle="--", linewidth=1.0)
+        ax.axvline(run.n_iter, color="black", linewidth=1.0)
+        ax.set(xscale="log", yscale="log", xlabel="step", ylabel="weight")
+        held = run.weights[run.weights > 0.0]
+        if held.size:
+            ax.set_ylim(max(1e-12, float(held.min())), 1.5 * float(held.max()))
+        ax.set_title(f"{len(steps)} cuts (dashed), {run.status.value} at step {run.n_iter:,}", fontsize=10)
+        self.ax_, self.figure_ = ax, ax.figure
         return self

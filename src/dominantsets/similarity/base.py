@@ -239,6 +239,12 @@ class Similarity(ABC):
         every = np.arange(self.n)
         return self.block(every, every)
 
+    def equalized(self) -> Similarity:
+        """The same similarities by their rank, see :mod:`dominantsets.similarity.equalized`."""
+        from dominantsets.similarity.equalized import Equalized  # which derives from this
+
+        return Equalized(self)
+
     # how it is solved -----------------------------------------------------------------------------------
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:

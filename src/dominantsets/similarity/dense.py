@@ -179,7 +179,7 @@ def _checked_largest(A: NDArray[Any], tile: int) -> float:
             f"the similarity is not symmetric: entries ({k}, {m}) and "
             f"({m}, {k}) differ by {apart:.6g}, more than the allowed "
             f"{tolerance * most:.6g} ({tolerance:g} of the largest entry); symmetrise it with "
-            "(A + A.T) / 2."
+            "(A + A.T) / 2, or take it as it is with solve_asymmetric."
         )
     if A.shape[0] > 1 and most == 0:
         raise ValueError("all similarities are zero, so there is nothing to cluster.")

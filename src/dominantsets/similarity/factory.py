@@ -77,7 +77,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``n_components`` (as many as clusters are asked for; without that, as the eigenvalues say), embedding
         ``n_components``, ``n_epochs`` and ``then`` ("path" or "balls"), ellipses ``start``;
         ``then`` ("path", "sqeuclidean", "euclidean" or "rbf") and ``min_samples`` for precomputed_distance;
-        ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances).
+        ``metric="precomputed"`` for path, where X holds distances (sparse: a graph of distances). Any of them
+        takes ``equalize=True``: ranks of the similarities instead of their values (of a graph, of its edges),
+        so that no increasing map of them, such as another gamma, changes anything.
 
     Returns
     -------
@@ -92,6 +94,12 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     >>> S.n, S.offset, S.entry(0, 1)
     (2, 25.0, 0.0)
     """
+    if "equalize" in params:
+        wanted = params.pop("equalize")
+        if not isinstance(wanted, bool | np.bool_):
+            raise ValueError(f"equalize must be True or False, got {wanted!r}.")
+        made = as_similarity(X, affinity, device=device, **params)
+        return made.equalized() if wanted else made
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
         return X

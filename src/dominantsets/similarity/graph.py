@@ -63,6 +63,11 @@ class Graph(Similarity):
         """The stored matrix."""
         return self._A
 
+    def equalized(self) -> Similarity:
+        from dominantsets.similarity.equalized import EqualizedGraph  # which derives from this
+
+        return EqualizedGraph(self)
+
     def largest(self) -> float:
         return float(self._A.data.max(initial=0.0))
 
@@ -143,7 +148,7 @@ def not_symmetric(how_far: str) -> ValueError:
     """The error for a graph with opposite edges that differ."""
     return ValueError(
         f"the graph is not symmetric: weights of opposite edges differ by {how_far}; symmetrise it with "
-        "(A + A.T) / 2 or A.maximum(A.T)."
+        "(A + A.T) / 2 or A.maximum(A.T), or take it as it is with solve_asymmetric."
     )
 
 

@@ -1,6 +1,7 @@
 """One dominant set: solvers that take a problem and return the set with its certificate."""
 
 from dominantsets.solvers.api import make_problem, solve
+from dominantsets.solvers.hypergraph import solve_hypergraph
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.options import ALGORITHMS, SolverOptions
 from dominantsets.solvers.problem import Point, Problem
@@ -25,4 +26,5 @@ __all__ = [
     "path_clusters",
     "path_spectrum",
     "solve",
+    "solve_hypergraph",
 ]

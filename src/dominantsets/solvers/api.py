@@ -13,18 +13,26 @@ from joblib import Parallel, delayed
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.exponential import replicate_exponentially
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.newton import solve_dual
 from dominantsets.solvers.options import SolverOptions, check_run, starting_point
+from dominantsets.solvers.path_following import follow_path
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
+from dominantsets.solvers.shrink_expand import shrink_and_expand
+from dominantsets.solvers.trajectory import solve_trajectory
 from dominantsets.solvers.tree import solve_exactly
 from dominantsets.solvers.working_set import solve_working_set
 
 METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
     **dict.fromkeys(RULES, ascend),
     "replicator": replicate,
+    "exponential-replicator": replicate_exponentially,
+    "trajectory": solve_trajectory,
+    "shrink-expand": shrink_and_expand,
+    "path-following": follow_path,
     "working-set": solve_working_set,
     "dual": solve_dual,
 }
@@ -52,7 +60,7 @@ class HostProblem(Problem):
 
     def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
         """Solve from a start as users name it (that of the options, where none is given)."""
-        start = options.start if start is None else start
+        start = options.begin(options.start if start is None else start)
         if options.algorithm == "exact":
             return solve_exactly(self, options, monitor)
         return self.solve_from(starting_point(self, start), options, monitor)
@@ -126,6 +134,7 @@ def solve(
     tol: float = 1e-10,
     max_iter: int = 100_000,
     max_time: float | None = None,
+    algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
 ) -> DominantSet:
@@ -136,7 +145,10 @@ def solve(
     S : array, CSR matrix or Similarity
         A precomputed similarity A, or what :func:`as_similarity` returned (taken as checked).
     algorithm : str, default="auto"
-        "fw", "pairwise" or "away" (Frank-Wolfe and its variants); "replicator" (replicator dynamics);
+        "fw", "pairwise" or "away" (Frank-Wolfe and its variants); "inimdyn" (infection and immunisation: the
+        iterates of "away"); "replicator" (replicator dynamics) and "exponential-replicator"; "trajectory"
+        (the first cut that replicator dynamics shows, then pruned, see :func:`trajectory`); "shrink-expand"
+        (Liu, Latecki and Yan); "path-following" (no weight above a cap, which rises from 1/n to 1);
         "working-set" (small blocks of the matrix, by the pairwise variant); "dual" (Newton's method in
         d + 1 unknowns, for features under sqeuclidean, cosine or linear); "exact" (the dominant set of
         highest value of a path-based similarity, in one pass over its tree). "auto" is "dual" or "exact"
@@ -144,7 +156,8 @@ def solve(
         kernels of features from 20,000, else "pairwise".
     start : {"vertex", "barycenter"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
-        weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
+        weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it; "trajectory" and
+        "path-following" begin with equal weights.
     shift : float, default=0.0
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
@@ -156,6 +169,11 @@ def solve(
         Largest number of iterations.
     max_time : float, optional
         Seconds after which the solver stops, with what it has reached.
+    algorithm_params : dict, optional
+        For "exponential-replicator" ``rate`` (1.0: a step multiplies weights by exp(rate r / f)); for
+        "trajectory" ``patience`` (5: steps for which a cut must stay the same) and ``regularization`` (1.0:
+        the share of the least similarity that is taken off all of them); for "path-following" ``growth``
+        (2.0: the factor by which the cap rises).
     trace : bool, default=False
         Whether to record every iteration.
     callback : callable, optional
@@ -182,7 +200,7 @@ def solve(
     (array([2, 3]), array([0.5, 0.5]), 1.5)
     """
     check_run(shift, max_time)
-    options = SolverOptions(algorithm, start, tol, max_iter, trace=trace).checked()
+    options = SolverOptions(algorithm, start, tol, max_iter, 0.0, trace, algorithm_params).checked()
     problem = make_problem(as_similarity(S), float(shift))
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)

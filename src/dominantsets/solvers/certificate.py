@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Floats
 from dominantsets.solvers.options import SolverOptions
-from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
+from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
 
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
@@ -26,8 +28,23 @@ def scale_of(f: float, shift: float) -> float:
     return max(f, f + shift)
 
 
+class Certifiable(Protocol):
+    """What a certificate asks: of a similarity's problem, or of a hypergraph."""
+
+    shift: float
+
+    def in_component_of(self, x: Point) -> Certifiable:
+        """The same, kept to the component in which x has most of its mass."""
+
+    def recomputed(self, x: Point) -> Recomputed:
+        """f, and the payoffs inside and outside, from the weights alone."""
+
+    def curvature(self, x: Point) -> Floats:
+        """The second derivatives of f on the support, up to a positive factor."""
+
+
 def certify(
-    problem: Problem, outcome: Outcome, options: SolverOptions, recomputed: Recomputed | None = None
+    problem: Certifiable, outcome: Outcome, options: SolverOptions, recomputed: Recomputed | None = None
 ) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
@@ -52,7 +69,7 @@ def certify(
         elif face is not None:
             strict = face
         elif members.size <= STRICT_LIMIT:
-            strict = _definite_face(problem, members)
+            strict = negative_definite_on_face(problem.curvature(x))
     center, radius = ball or (None, None)
     return DominantSet(
         members=members,
@@ -82,12 +99,6 @@ def undecided(f: float, low: float, high: float, outside: float, shift: float) -
     gap = max(0.0, high - f, outside - f)
     least = max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
     return stationary(f, low, high, outside, shift) and not f - outside <= least
-
-
-def _definite_face(problem: Problem, members: Ints) -> bool:
-    B = problem.similarity.block(members, members)
-    B[np.diag_indices_from(B)] = -problem.shift
-    return negative_definite_on_face(B)
 
 
 def negative_definite_on_face(B: Floats) -> bool:

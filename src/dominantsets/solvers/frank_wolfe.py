@@ -17,7 +17,8 @@ from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Status, Step, Trace
 
-RULES = {"fw": loop.FW, "pairwise": loop.PAIRWISE, "away": loop.AWAY}
+# Infection and immunisation walks the iterates of away-steps (the paper's Proposition 1).
+RULES = {"fw": loop.FW, "pairwise": loop.PAIRWISE, "away": loop.AWAY, "inimdyn": loop.AWAY}
 
 # r and f drift by rounding. They are recomputed every so many steps; where the gap is small enough for
 # the drift to matter, each time it has fallen to a tenth, and more often.

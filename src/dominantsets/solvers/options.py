@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,19 @@ from dominantsets.similarity import Similarity
 from dominantsets.solvers.problem import Point, Problem
 
 STARTS = ("vertex", "barycenter")
-ALGORITHMS = ("auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact")
+ALGORITHMS = (
+    "auto", "fw", "pairwise", "away", "inimdyn", "replicator", "exponential-replicator", "trajectory",
+    "shrink-expand", "path-following", "working-set", "dual", "exact",
+)  # fmt: skip
+MULTIPLY = ("replicator", "exponential-replicator", "trajectory")  # weights: one of 0 stays 0
+STARTLESS = ("exact", "path-following")
+FROM_EVERYBODY = ("trajectory", "path-following")  # by their definition; "vertex" is no start of theirs
+# What a solver has parameters for, and their defaults.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "exponential-replicator": {"rate": 1.0},
+    "trajectory": {"patience": 5, "regularization": 1.0},
+    "path-following": {"growth": 2.0},
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,7 @@ class SolverOptions:
     max_iter: int = 100_000
     cutoff: float = 0.0
     trace: bool = False
+    algorithm_params: Mapping[str, Any] | None = None
 
     def checked(self) -> SolverOptions:
         """The options, if a solver can use them."""
@@ -38,7 +52,17 @@ class SolverOptions:
         if not 0.0 <= check_real("cutoff", self.cutoff) < 1.0:
             raise ValueError(f"cutoff must be at least 0 and below 1, got {self.cutoff!r}.")
         max_iter = check_int("max_iter", self.max_iter, at_least=1)
-        return replace(self, tol=tol, max_iter=max_iter, cutoff=float(self.cutoff))
+        params = check_parameters(self.algorithm, self.algorithm_params)
+        return replace(self, tol=tol, max_iter=max_iter, cutoff=float(self.cutoff), algorithm_params=params)
+
+    def parameter(self, name: str) -> Any:
+        """A parameter of the algorithm: what was given, or its default."""
+        return (PARAMETERS[self.algorithm] | dict(self.algorithm_params or {}))[name]
+
+    def begin(self, start: Any) -> Any:
+        """Where the solver begins: by its definition, where it has a start of its own and none was given."""
+        named = isinstance(start, str)
+        return "barycenter" if named and self.algorithm in FROM_EVERYBODY else start
 
     def chosen_for(self, similarity: Similarity, shift: float, start: Any = None) -> SolverOptions:
         """The options with the solver that "auto" means for a similarity; ``start`` overrides theirs."""
@@ -49,11 +73,33 @@ class SolverOptions:
     def starts_anywhere(self) -> bool:
         """Whether the solver may begin where a sample has a cluster: it can take in objects and drop them."""
         plain = isinstance(self.start, str) and self.start == "vertex"
-        return plain and self.algorithm not in ("fw", "replicator", "exact")
+        return plain and self.algorithm not in ("fw", "exact", *MULTIPLY, *FROM_EVERYBODY)
 
     def check_start(self, n: int, start: Any = None) -> None:
         """Refuse a start that cannot be meant, or that the algorithm cannot use."""
-        check_start(self.start if start is None else start, self.algorithm, n)
+        check_start(self.begin(self.start if start is None else start), self.algorithm, n)
+
+
+def check_parameters(algorithm: str, params: Any) -> dict[str, Any] | None:
+    """The parameters of an algorithm, refused where it has none of these, or cannot use them."""
+    if not params:
+        return None
+    known = PARAMETERS.get(algorithm, {})
+    for name in params:
+        if name not in known:
+            takes = f"it takes: {', '.join(known)}" if known else "it takes none"
+            raise ValueError(f"algorithm={algorithm!r} has no parameter {name!r}; {takes}.")
+    checked = dict(params)
+    if "patience" in params:
+        checked["patience"] = check_int("patience", params["patience"], at_least=1)
+    if "regularization" in params:
+        share = check_real("regularization", params["regularization"])
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"regularization must lie between 0 and 1, got {share!r}.")
+    for name, least in (("rate", 0.0), ("growth", 1.0)):
+        if name in params and check_real(name, params[name]) <= least:
+            raise ValueError(f"{name} must be above {least:g}, got {params[name]!r}.")
+    return checked
 
 
 def check_run(shift: Any, max_time: Any) -> None:
@@ -75,9 +121,14 @@ def check_start(start: Any, algorithm: str, n: int) -> None:
         vertex = np.count_nonzero(weights_of(start, n)) == 1
     if algorithm == "exact" and not isinstance(start, str):
         raise ValueError("algorithm='exact' finds every dominant set and takes no start; leave it out.")
-    if algorithm == "replicator" and vertex and n > 1:
+    if algorithm == "path-following" and not isinstance(start, str):
         raise ValueError(
-            "algorithm='replicator' cannot start at a vertex: with all mass on one object every other "
+            "algorithm='path-following' begins with equal weights, the only ones of at most 1/n, and takes "
+            "no start; leave it out."
+        )
+    if algorithm in MULTIPLY and vertex and n > 1:
+        raise ValueError(
+            f"algorithm={algorithm!r} cannot start at a vertex: with all mass on one object every other "
             "weight is 0 and stays 0 (a fixed point); use start='barycenter' or positive weights."
         )
     if algorithm == "fw" and isinstance(start, str) and start == "barycenter":

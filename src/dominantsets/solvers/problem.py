@@ -214,6 +214,12 @@ class Problem:
         ball = self.similarity.ball(x.support, x.weights, payoffs.f)
         return Recomputed(payoffs.f, low, high, outside, ball)
 
+    def curvature(self, x: Point) -> Floats:
+        """A - shift I on the support: the second derivatives of f, halved."""
+        B: Floats = self.similarity.block(x.support, x.support)
+        B[np.diag_indices_from(B)] = -self.shift
+        return B
+
     def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""
         return np.asarray(self.alive[objects])

@@ -37,6 +37,7 @@ class Step(enum.IntEnum):
     SAFE = 7  # dual: the step that never descends
     ROUND = 9  # working set: a block solved, and one product with the whole similarity
     NEWTON = 8  # dual: Newton's step, or an extrapolation
+    CAPPED = 10  # path-following: a step among weights that are at most the cap
 
 
 class End(enum.Enum):
@@ -94,9 +95,20 @@ class Trace:
             step=table[:, 3].astype(np.int8),
         )
 
+    def followed_by(self, other: Trace | None) -> Trace:
+        """This trace and then another: that of the solver which took over."""
+        if other is None:
+            return self
+        return Trace(
+            value=np.concatenate([self.value, other.value]),
+            gap=np.concatenate([self.gap, other.gap]),
+            support_size=np.concatenate([self.support_size, other.support_size]),
+            step=np.concatenate([self.step, other.step]),
+        )
+
     def counts(self) -> dict[str, int]:
         """How many good, drop and swap steps were taken, in the paper's words."""
-        n = np.bincount(self.step, minlength=len(Step))
+        n = np.bincount(self.step, minlength=max(Step) + 1)
         return {
             "good": int(n[Step.TOWARD] + n[Step.RETREAT] + n[Step.EXCHANGE]),
             "drop": int(n[Step.DROP]),

@@ -59,7 +59,7 @@ class Block(Similarity):
         return np.asarray(weights @ self._array[support])
 
 
-class _Rounds:
+class Rounds:
     """Where a run stands: x, the payoffs of all objects (on a graph: of those nearby), the working set."""
 
     def __init__(self, problem: Problem, x: Point) -> None:
@@ -97,7 +97,7 @@ class _Rounds:
         limit = min(self.grow, self.room)
         candidates, _, more = self.payoffs.best(limit, self.f, self.working)
         if self.payoffs.others > self.f and candidates.size < limit:
-            candidates = np.concatenate([candidates, self._strangers(limit - candidates.size)])
+            candidates = np.concatenate([candidates, self.strangers(limit - candidates.size)])
             self.grow *= 2
         elif more:
             self.grow *= 2  # many are waiting: doubling keeps the rounds few
@@ -105,7 +105,7 @@ class _Rounds:
         self.working = np.union1d(self.working, candidates)
         return candidates.size
 
-    def _strangers(self, count: int) -> Ints:
+    def strangers(self, count: int) -> Ints:
         """Objects that no edge leads to from the support: once f < 0 they would gain too."""
         assert self.payoffs.objects is not None
         away = self.problem.alive.copy()
@@ -131,7 +131,7 @@ class _Rounds:
         self._settled = support
         change = y.dense(W.size)
         change[held] -= self.x.weights
-        self._move(W, change, Point(support, y.weights))
+        self.move(W, change, Point(support, y.weights))
         # what fell to zero leaves, unless it has come back before
         gone = np.setdiff1d(W, support, assume_unique=True)
         kept = [i for i in gone.tolist() if self._returns[i] > 1]
@@ -159,10 +159,10 @@ class _Rounds:
         weights[chosen] = y
         left = np.flatnonzero(weights)
         left = left[np.argsort(objects[left])]
-        self._move(W, change, Point(objects[left], weights[left] / weights[left].sum()))
+        self.move(W, change, Point(objects[left], weights[left] / weights[left].sum()))
         self.working = self.x.support
 
-    def _move(self, W: Ints, change: Floats, x: Point) -> None:
+    def move(self, W: Ints, change: Floats, x: Point) -> None:
         """x changed by ``change`` on W: the payoffs with it."""
         problem = self.problem
         self.x = x
@@ -209,16 +209,20 @@ def _finish(block: Problem, y: Point) -> Point:
 
 def solve_working_set(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Rounds of a growing working set from x; iterations are those of the inner loop."""
-    run = _Rounds(problem, x)
+    return climb_in_rounds(Rounds(problem, x), options, monitor)
+
+
+def climb_in_rounds(run: Rounds, options: SolverOptions, monitor: Monitor) -> Outcome:
+    """Rounds until the gap is within tolerance."""
     try:
         status = _climb(run, options.tol, options.max_iter, monitor)
     except KeyboardInterrupt:  # weights are set at once, after a round
         status = Status.INTERRUPTED
-    history = Trace.from_rows(run.rounds, problem.shift) if options.trace else None
+    history = Trace.from_rows(run.rounds, run.problem.shift) if options.trace else None
     return Outcome(run.x, run.n_iter, status, history)
 
 
-def _climb(run: _Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
+def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
     problem, stale, least = run.problem, 0, np.inf
     while True:
         f, gap = run.f, run.gap

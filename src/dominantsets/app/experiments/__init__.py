@@ -4,12 +4,19 @@ Built from the public API only. ``STUDIES`` holds them by name; :func:`run_study
 and keeps what is done, so that a stopped run resumes.
 """
 
-from dominantsets.app.experiments import image, multistarts, newsgroups, synthetic, theory
+from dominantsets.app.experiments import family, image, multistarts, newsgroups, synthetic, theory
 from dominantsets.app.experiments._common import Study, StudyError, run_study, settings_of
 
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (synthetic.STUDY, newsgroups.STUDY, image.STUDY, multistarts.STUDY, theory.STUDY)
+    for study in (
+        synthetic.STUDY,
+        newsgroups.STUDY,
+        image.STUDY,
+        multistarts.STUDY,
+        theory.STUDY,
+        family.STUDY,
+    )
 }
 
 __all__ = ["STUDIES", "Study", "StudyError", "run_study", "settings_of"]

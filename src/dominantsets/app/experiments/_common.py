@@ -1,4 +1,4 @@
-"""What the studies share: the six methods, scores, and a store of rows from which a stopped run resumes."""
+"""What the studies share: the six methods, scores, verdicts, and a store from which a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
+from dominantsets.app.experiments.paper import CLAIMS
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
@@ -38,6 +39,14 @@ class StudyError(RuntimeError):
     """A study that cannot be made here: one sentence that says why."""
 
 
+class Page(Report):
+    """A page that keeps what was found about the paper's claims, for a table of all of them."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.verdicts: dict[str, tuple[str, str]] = {}
+
+
 @dataclass(frozen=True)
 class Study:
     """One study: its parts, the rows that each gives, and the report on all of them."""
@@ -46,7 +55,7 @@ class Study:
     title: str
     cells: Callable[[bool, bool], list[Row]]  # (quick, literal) -> parts of the work
     work: Callable[[Row], list[Row]]  # a part -> rows
-    tell: Callable[[list[Row], Report, Path], None]  # rows -> text, tables, figures
+    tell: Callable[[list[Row], Page, Path], None]  # rows -> text, tables, figures
 
 
 def run_study(
@@ -72,8 +81,9 @@ class Store:
         self.rows: list[Row] = []
         if path.exists():
             with path.open(encoding="utf-8", newline="") as lines:
-                self.rows = [
-                    {key: _number(value) for key, value in row.items()} for row in csv.DictReader(lines)
+                self.rows = [  # an empty place is a column that only other rows have
+                    {key: _number(value) for key, value in row.items() if value != ""}
+                    for row in csv.DictReader(lines)
                 ]
         self._done = {row["cell"] for row in self.rows}
 
@@ -173,7 +183,7 @@ def close(picture: Any) -> None:
     plt.close(picture)
 
 
-def save(page: Report, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
+def save(page: Page, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
     """Save a figure in the folder, and show it on the page."""
     with replacing(out / f"{name}.png") as draft:
         picture.savefig(draft, dpi=dpi)
@@ -187,8 +197,15 @@ def lines(ax: Any, xs: list[float], ys: list[float], method: str) -> None:
     ax.plot(xs, ys, color=how["color"], marker=how["marker"], markersize=5, linewidth=1.2, label=method)
 
 
-def verdict(page: Report, claim: str, holds: bool, evidence: str) -> None:
-    """A claim of the paper, and what our results say to it."""
-    page.text(
-        f"{'Holds' if holds else 'Does not hold here'}: {claim} ({evidence})", "" if holds else "warning"
-    )
+def verdict(page: Page, claim: str, cases: dict[str, bool], evidence: str) -> None:
+    """A claim of the paper (a key of CLAIMS), whether each case of it holds, and our numbers.
+
+    It holds where all cases do.
+    """
+    against = [case for case, holds in cases.items() if not holds]
+    word = "holds" if not against else "does not hold"
+    if against and len(against) < len(cases):
+        word = f"holds in part: not for {', '.join(against)}"
+    page.verdicts[claim] = (word, evidence)
+    line = f"{word[0].upper()}{word[1:]}: {CLAIMS[claim].text} ({evidence})."
+    page.text(line, "warning" if against else "")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import os
+import platform
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from dominantsets.app.experiments import STUDIES, StudyError, run_study, settings_of
-from dominantsets.app.experiments._common import Store, check_folder
+from dominantsets.app.experiments._common import Page, Store, check_folder
+from dominantsets.app.experiments.paper import ADDRESS, AUTHORS, CLAIMS, NUMBER, TITLE, YEAR
 from dominantsets.app.files import write_text
-from dominantsets.app.report import Report
-
-PAPER = (
-    'C. Johnell and M. Haghir Chehreghani, "Efficient Optimization of Dominant Set Clustering with '
-    'Frank-Wolfe Algorithms"'
-)
 
 
 def reproduce_studies(
@@ -44,29 +44,80 @@ def reproduce_studies(
     dict of str to str
         Studies that are left out, and why.
     """
-    check_folder(out, settings_of(quick, literal))
+    settings = settings_of(quick, literal)
+    check_folder(out, settings)
     left_out: dict[str, str] = {}
+    clock = _Clock(out / "durations.json")
     for name in names:
         try:
             for done, total in run_study(STUDIES[name], out, quick=quick, literal=literal):
+                clock.add(name)
                 if tell is not None:
                     tell(name, done, total)
         except StudyError as error:
             left_out[name] = str(error)
-    page = Report("The paper, reproduced").text(f"The studies of {PAPER}, with dominantsets.")
-    if quick:
-        page.text("A quick run: fewer data sets, levels and iterations than the paper's.", "warning")
+    body = Page("")
     for name, study in STUDIES.items():
         rows = Store(out / f"{name}.csv").rows
         if name in left_out:
-            page.section(study.title).text(left_out[name], "warning")
+            body.section(study.title).text(left_out[name], "warning")
         elif rows:
-            page.section(study.title)
-            study.tell(rows, page, out)
-    settings = settings_of(quick, literal)
+            body.section(study.title)
+            study.tell(rows, body, out)
+    page = Page("The paper, reproduced").link(
+        f'{AUTHORS}, "{TITLE}" ({YEAR}), ',
+        NUMBER,
+        ADDRESS,
+        ": its studies and its claims, with dominantsets.",
+    )
+    if quick:
+        page.text("A quick run: fewer data sets, levels and iterations than the paper's.", "warning")
+    page.section("What the paper says, and what comes out here")
+    page.table(["claim", "verdict", "our numbers", "study"], _claims(body, left_out), "words")
+    page.include(body)
     versions = ", ".join(f"{package} {number}" for package, number in settings["versions"].items())
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     page.section("Settings").text(
-        f"{versions}. Rows with seeds and settings: the CSV files beside this page."
+        f"Written on {today}. {cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{versions}. Duration: {clock.told()}. Rows with seeds and settings: the CSV files beside this page."
     )
     write_text(out / "report.html", page.html())
     return left_out
+
+
+def _claims(body: Page, left_out: dict[str, str]) -> list[list[str]]:
+    """All claims, those first that were looked at."""
+    rows = []
+    for key, claim in CLAIMS.items():
+        why = "the study is left out" if claim.study in left_out else "not in this run"
+        word, evidence = body.verdicts.get(key, ("not tested", why))
+        rows.append([claim.text, word, evidence, claim.study])
+    return rows
+
+
+def cpu() -> str:
+    """The processor's name, as the system knows it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+class _Clock:
+    """Seconds of work by study, over all runs that filled a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seconds: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        self._last = time.perf_counter()
+
+    def add(self, study: str) -> None:
+        now = time.perf_counter()
+        self._seconds[study] = self._seconds.get(study, 0.0) + now - self._last
+        self._last = now
+        write_text(self._path, json.dumps(self._seconds, indent=1) + "\n")
+
+    def told(self) -> str:
+        parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in self._seconds.items())
+        return f"{sum(self._seconds.values()):.0f} s ({parts})"

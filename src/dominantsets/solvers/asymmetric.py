@@ -1,0 +1,322 @@
+r"""Asymmetric similarities (Torsello, Rota Bulò and Pelillo, 2006): infection and immunisation, the ESS test.
+
+Where :math:`a_{ij} \ne a_{ji}` there is no objective: :math:`x^T A x` may fall on the way to an equilibrium.
+What remains is the game: a cluster is an evolutionarily stable strategy, and dynamics look for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dominantsets._checks import check_choice, check_int, check_real, require_memory, warn
+from dominantsets._typing import Floats, Ints
+from dominantsets.solvers.certificate import scale_of
+from dominantsets.solvers.ess import stable_against_ties
+from dominantsets.solvers.monitor import Callback, Monitor
+from dominantsets.solvers.options import check_run, check_start, weights_of
+from dominantsets.solvers.result import HALTING, Status
+
+REFRESH = 1_000  # steps after which payoffs that are kept by their changes are recomputed
+PATIENCE = 100  # steps, and two for each object, without progress after which shares are halved
+CIRCLES = 10_000  # steps of replicator dynamics without a smaller gap that mean it goes in circles
+LEAST = 2.0**-12  # of the shares: no smaller ones are tried
+SMALLER = 0.99  # what a gap must be of the smallest before it to count as smaller
+UNDERFLOW = 1e-290  # weights below it are set to 0, as replicator dynamics does
+TIE = 1e-8  # payoffs that lie so near to f, in units of the largest similarity, are equal to it
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    r"""A cluster of an asymmetric similarity: a Nash equilibrium, and whether it is stable.
+
+    With :math:`r = A x - \alpha x` and :math:`f = x^T r`, recomputed from x:
+
+    Attributes
+    ----------
+    members, weights : ndarray
+        The support of x, in increasing order, and its weights.
+    value : float
+        :math:`f + \alpha`.
+    gap : float
+        :math:`\max_i r_i - f`; a Nash equilibrium has gap 0.
+    margin : float
+        f minus the largest r of an object outside; +inf where no object is outside.
+    extended : ndarray of int
+        The extended support: all objects with the payoff f, members or not.
+    stable : bool or None
+        Whether it is an evolutionarily stable strategy. None: it is no equilibrium within tolerance, or too
+        many objects have the payoff f to be looked at.
+    n_iter : int
+        Iterations made.
+    status : Status
+        Why the dynamics stopped.
+    shift : float
+        The shift :math:`\alpha` that was used.
+    algorithm : str
+        The dynamics.
+    """
+
+    members: Ints = field(repr=False)
+    weights: Floats = field(repr=False)
+    value: float
+    gap: float
+    margin: float
+    extended: Ints = field(repr=False)
+    stable: bool | None
+    n_iter: int
+    status: Status
+    shift: float = 0.0
+    algorithm: str = "inimdyn"
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+class Run(NamedTuple):
+    """Where a dynamics ended: weights of all objects, iterations, why."""
+
+    x: Floats
+    n_iter: int
+    status: Status
+
+
+def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor, shift: float = 0.0) -> Run:
+    r"""Infection and immunisation with pure strategies, for any payoffs B.
+
+    The object of largest :math:`|r_i - f|`, among those that gain and the members that lose, is i. Along
+    :math:`x + \mu (e_i - x)` the newcomer's advantage is :math:`r_i - f + \mu c` with
+    :math:`c = (e_i - x)^T B (e_i - x)`, so that it lasts up to :math:`\mu = -(r_i - f)/c` where c < 0: the
+    share that is taken, at most all of x, or of object i.
+
+    Where B is symmetric f rises with every step. Where it is not, whole shares may go in circles, also
+    around a stable point: where neither the gap gets smaller nor f higher for a while, shares are halved.
+    """
+    columns = np.ascontiguousarray(B.T)
+    r, best, highest, stale, damping = B @ x, np.inf, -np.inf, 0, 1.0
+    unit = max(float(np.abs(B).max()), 1e-300)
+    n_iter = 0
+    try:
+        for n_iter in range(max_iter):
+            if n_iter % REFRESH == REFRESH - 1:
+                x = x / x.sum()
+                r = B @ x
+            f = float(x @ r)
+            i = int(r.argmax())
+            gap = float(r[i]) - f
+            if gap <= tol * scale_of(f, shift):
+                r = B @ x  # it has drifted: recomputed before it is believed
+                f, i = float(x @ r), int(r.argmax())
+                gap = float(r[i]) - f
+                if gap <= max(0.0, tol * scale_of(f, shift)):
+                    return Run(x, n_iter, Status.CONVERGED)
+            # with a symmetric B a step gains this many times over, unless it drops an object
+            progress = gap < SMALLER * best or f > highest + 0.01 * gap * gap / unit
+            stale = 0 if progress else stale + 1
+            best, highest = min(best, gap), max(highest, f)
+            if stale > PATIENCE + 2 * len(x):
+                damping, stale, best, highest = 0.5 * damping, 0, gap, f
+                if damping < LEAST:
+                    return Run(x, n_iter, Status.STALLED)
+            j = int(np.where(x > 0.0, r, np.inf).argmin())
+            k = i if gap >= f - float(r[j]) else j
+            column = columns[k]
+            bend = float(column[k]) - float(r[k]) - float(x @ column) + f
+            whole = 1.0 if k == i else x[k] / (x[k] - 1.0)
+            share = whole if bend >= 0.0 else -(float(r[k]) - f) / bend
+            share = min(whole, share) if k == i else max(whole, share)
+            gone = k != i and share == whole and x[k] <= damping  # all of object k, unless that is a leap
+            share = share if gone else damping * share
+            moved = (1.0 - share) * x
+            moved[k] = 0.0 if gone else moved[k] + share
+            x, r = moved, r + share * (column - r)
+            if monitor.due():
+                halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
+                if halt is not None:
+                    return Run(x, n_iter + 1, halt)
+    except KeyboardInterrupt:  # x is replaced at once, so it is whole
+        return Run(x, n_iter, Status.INTERRUPTED)
+    return Run(x, max_iter, Status.MAX_ITER)
+
+
+def replicate(
+    B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor, shift: float = 0.0
+) -> Run:
+    """Replicator dynamics for any payoffs B, which may go in circles; a constant makes them nonnegative."""
+    best, stale = np.inf, 0
+    lift = max(0.0, -float(B.min()))
+    n_iter = 0
+    try:
+        for n_iter in range(max_iter):
+            r = B @ x
+            f = float(x @ r)
+            gap = float(r.max()) - f
+            if f + lift <= 0.0:
+                return Run(x, n_iter, Status.STALLED)
+            stale = 0 if gap < SMALLER * best else stale + 1
+            best = min(best, gap)
+            if gap <= tol * scale_of(f, shift):
+                return Run(x, n_iter, Status.CONVERGED)
+            if stale > CIRCLES:
+                return Run(x, n_iter, Status.STALLED)
+            moved = x * ((r + lift) / (f + lift))
+            moved[moved < UNDERFLOW] = 0.0
+            x = moved / moved.sum()
+            if monitor.due():
+                halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
+                if halt is not None:
+                    return Run(x, n_iter + 1, halt)
+    except KeyboardInterrupt:  # x is replaced at once, so it is whole
+        return Run(x, n_iter, Status.INTERRUPTED)
+    return Run(x, max_iter, Status.MAX_ITER)
+
+
+DYNAMICS: dict[str, Callable[..., Run]] = {"inimdyn": infect, "replicator": replicate}
+
+
+def solve_asymmetric(
+    A: Any,
+    *,
+    algorithm: str = "inimdyn",
+    start: Any = "vertex",
+    shift: float = 0.0,
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
+    callback: Callback | None = None,
+) -> Equilibrium:
+    r"""Find one cluster of a similarity that need not be symmetric: an evolutionarily stable strategy.
+
+    :math:`a_{ij}` is what object i gains beside object j. x is a Nash equilibrium where no object has a
+    payoff :math:`r_i = (A x - \alpha x)_i` above :math:`f = x^T r`, and stable where whoever does as well as
+    x loses against x once there are some of them; for symmetric similarities these are the dominant sets.
+    Infection and immunisation ends at equilibria only. Replicator dynamics may go in circles (rock, paper,
+    scissors), which is seen and said; there may be no stable equilibrium at all.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (n, n)
+        The similarity, without negative entries. Its diagonal is taken as zero.
+    algorithm : {"inimdyn", "replicator"}, default="inimdyn"
+        Infection and immunisation, or replicator dynamics.
+    start : {"vertex", "barycenter"}, int or array, default="vertex"
+        All mass on the object with the largest row sum, equal weights, all mass on one object, or weights.
+        Replicator dynamics cannot start at a vertex, which is a fixed point of it.
+    shift : float, default=0.0
+        The shift :math:`\alpha`, subtracted on the diagonal.
+    tol : float, default=1e-10
+        Converged means a gap of at most tol × max(f, f + shift).
+    max_iter : int, default=100_000
+        Largest number of iterations.
+    max_time : float, optional
+        Seconds after which the dynamics stops, with what it has reached.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
+
+    Returns
+    -------
+    Equilibrium
+        Members, weights and the recomputed certificate. Ctrl-C returns what has been reached.
+
+    Examples
+    --------
+    Object 2 follows the pair 0 and 1, who gain nothing from it. Alone it is an equilibrium, but not stable.
+
+    >>> import numpy as np
+    >>> from dominantsets import solve_asymmetric
+    >>> A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.4, 0.4, 0.0]])
+    >>> cluster = solve_asymmetric(A)
+    >>> cluster.members, cluster.stable
+    (array([0, 1]), True)
+    >>> solve_asymmetric(A, start=2).stable
+    False
+    """
+    check_run(shift, max_time)
+    check_choice("algorithm", algorithm, DYNAMICS)
+    tol, max_iter = check_real("tol", tol, at_least=0.0), check_int("max_iter", max_iter, at_least=1)
+    B = payoffs_of(A)
+    n = len(B)
+    check_start(start, algorithm, n)
+    x = _start(start, B)
+    B[np.diag_indices(n)] = -float(shift)
+    monitor = Monitor(max_time, callback)
+    monitor.n_left = n
+    run = DYNAMICS[algorithm](B, x, tol=tol, max_iter=max_iter, monitor=monitor, shift=float(shift))
+    found = certify_equilibrium(B, run, tol, float(shift), algorithm)
+    if found.status is not Status.CONVERGED and found.status not in HALTING:
+        try_this = "algorithm='inimdyn'" if algorithm == "replicator" else "another start"
+        warn(
+            f"{algorithm} did not settle in {run.n_iter:,} iterations (gap {found.gap:.2g}): on asymmetric "
+            f"similarities it may go in circles, and there may be nothing stable; try {try_this}."
+        )
+    return found
+
+
+def certify_equilibrium(B: Floats, run: Run, tol: float, shift: float, algorithm: str) -> Equilibrium:
+    """What can be said of a point, recomputed from its weights alone."""
+    members = np.flatnonzero(run.x)
+    weights = run.x[members] / run.x[members].sum()
+    r = B[:, members] @ weights
+    f = float(weights @ r[members])
+    outside = np.delete(r, members)
+    gap, scale = max(0.0, float(r.max()) - f), scale_of(f, shift)
+    status = run.status
+    if status not in HALTING and gap <= tol * scale:
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
+        status = Status.STALLED
+    tie = max(2.0 * gap, TIE * float(np.abs(B).max()))
+    level = np.abs(r - f) <= tie
+    stable = None
+    if gap <= max(tol * scale, TIE * float(np.abs(B).max())) and level[members].all():
+        stable = stable_against_ties(B, members, np.setdiff1d(np.flatnonzero(level), members))
+    margin = f - float(outside.max()) if outside.size else np.inf
+    return Equilibrium(
+        members, weights, f + shift, gap, margin, np.union1d(members, np.flatnonzero(level)), stable,
+        run.n_iter, status, shift, algorithm,
+    )  # fmt: skip
+
+
+def payoffs_of(A: Any) -> Floats:
+    """A new dense array of similarities with a zero diagonal, refused where they are none."""
+    if sp.issparse(A):
+        n = A.shape[0]
+        require_memory(8 * n * n, f"a dense {n:,} × {n:,} similarity", "take fewer objects")
+        A = A.toarray()
+    B = np.array(A, dtype=np.float64)
+    if B.ndim != 2 or B.shape[0] != B.shape[1] or B.shape[0] == 0:
+        raise ValueError(f"a similarity must be square and not empty, got shape {B.shape}.")
+    if not np.isfinite(B).all():
+        raise ValueError("the similarity has NaN or infinite entries; use 0 for pairs that are not known.")
+    if B.min() < 0:
+        raise ValueError(
+            f"the similarity has negative entries, down to {B.min():.6g}; add a constant to the off-diagonal "
+            "entries, or pass a distance D as max(D) - D."
+        )
+    n_self = np.count_nonzero(B.diagonal())
+    if n_self:
+        warn(
+            f"{n_self} of {len(B)} diagonal entries of the similarity are not zero; they are taken as zero "
+            "(an object is not its own neighbour)."
+        )
+    B[np.diag_indices_from(B)] = 0.0
+    return B
+
+
+def _start(start: Any, B: Floats) -> Floats:
+    """The weights that a start means."""
+    n = len(B)
+    if isinstance(start, str):
+        if start == "barycenter":
+            return np.full(n, 1.0 / n)
+        start = int(B.sum(axis=1).argmax())
+    if np.ndim(start) == 0:
+        x = np.zeros(n)
+        x[int(start)] = 1.0
+        return x
+    weights = weights_of(start, n)
+    return np.asarray(weights / weights.sum())
