@@ -46,6 +46,12 @@ from dominantsets.solvers.result import End
 
 _log = logging.getLogger(__name__)
 
+# Parameters that mean one similarity, unless they have these values.
+ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
+    "shift": ("auto",),
+    "algorithm": ("auto",),
+    "assign": ("refine", "average", None),
+}
 HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 # The former names of parameters, and where they are now.
@@ -88,7 +94,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
         of any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a
-        shift or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
+        shift or an algorithm is given, with ``assign="mode"`` or ``"correlation"``, and for Dask arrays and
+        tensors, it means round ones. Else
         ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
         ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -421,10 +428,10 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """The affinity that suits X, where it can be looked at, and its parameters."""
         if not seen:
             self.choice_ = unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
-        elif not isinstance(self.shift, str) or self.algorithm != "auto":
-            asked = "algorithm" if isinstance(self.shift, str) else "shift"
+        elif asked := [name for name, usual in ONE_SIMILARITY.items() if getattr(self, name) not in usual]:
             self.choice_ = unseen(
-                "cosine" if sp.issparse(X) else "sqeuclidean", f"The {asked} was given: nothing was compared."
+                "cosine" if sp.issparse(X) else "sqeuclidean",
+                f"{' and '.join(asked)} mean one similarity: nothing was compared.",
             )
         else:
             sample = sample_of(X, self.n_clusters, distances)

@@ -140,10 +140,10 @@ def test_what_is_given_is_not_chosen():
     X, _ = make_moons(200, noise=0.05, random_state=0)
     given = DominantSets(2, affinity="path", affinity_params={"min_samples": 3}).fit(X)
     assert (given.affinity_, given.affinity_params_, given.choice_) == ("path", {"min_samples": 3}, None)
-    for params in ({"shift": 0.0}, {"algorithm": "pairwise"}):
+    for params in ({"shift": 0.0}, {"algorithm": "pairwise"}, {"assign": "correlation"}):
         model = DominantSets(2, **params).fit(X)
         assert model.affinity_ == "sqeuclidean"
-        assert "was given" in model.choice_.reason
+        assert f"{next(iter(params))} mean one similarity" in model.choice_.reason
     again = given.set_params(affinity="auto", affinity_params=None).fit(X)
     assert again.choice_ is not None
 

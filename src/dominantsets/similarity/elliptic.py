@@ -105,6 +105,6 @@ class Elliptic(LowRank):
         for k in range(len(self.metrics)):
             if k not in self._light:
                 self.for_cluster(k)
-        light: Any = super().detached()
-        light.features = None
+        light = super().detached()
+        light.__dict__["features"] = None
         return light
