@@ -97,9 +97,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, see :func:`solve`.
     solver_params : dict, optional
-        Any of ``start`` ("vertex", "barycenter", an object or weights), ``tol`` (1e-10: the relative gap at
-        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster) and ``cutoff`` (2e-12:
-        members have a weight above it), see :func:`solve`.
+        Any of ``start`` ("vertex", "barycenter", "global", an object or weights), ``tol`` (1e-10: the
+        relative gap at which a cluster counts as converged), ``max_iter`` (100,000 for a cluster) and
+        ``cutoff`` (2e-12: members have a weight above it), see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", None}, default="refine"

@@ -216,9 +216,10 @@ def peel(
     algorithm : str, default="auto"
         "auto", "fw", "pairwise", "away", "replicator", "working-set", "dual" or "exact".
         The solver, as in :func:`solve`.
-    start : {"vertex", "barycenter"}, int or array, default="vertex"
-        As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
-        their vertex (replicator dynamics: at their barycenter).
+    start : {"vertex", "barycenter", "global"}, int or array, default="vertex"
+        As in :func:`solve`; "global": each cluster is the best one of what is left. An object or
+        weights hold for the first cluster; the later ones start at their vertex (replicator
+        dynamics: at their barycenter).
     tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000

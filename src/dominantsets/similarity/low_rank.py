@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
-from dominantsets.similarity.base import Coordinates, OfRows, Similarity, of_rows, off_diagonal
+from dominantsets.similarity.base import (
+    EXPANDED,
+    Coordinates,
+    Expansion,
+    OfRows,
+    Similarity,
+    of_rows,
+    off_diagonal,
+)
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
+CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
@@ -72,6 +82,44 @@ class LowRank(OfRows):
 
     def require_dual(self) -> LowRank:
         return self
+
+    def concave(self, shift: float) -> bool:
+        """By the trace of the scatter, from sums that are known; its eigenvalue only where that is cheap."""
+        least, most = self.least_own + shift, float(self.formula.own(self.longest**2)) + shift
+        if least <= 0.0 or self.n == 1:
+            return self.n == 1
+        sums, c = self.sums, self.formula.factor
+        trace = c * (sums.squares - float(sums.rows @ sums.rows) / self.n)
+        if trace <= 0.9 * least:
+            return True
+        if trace >= most * min(self.n_features, self.n - 1) or self.n * self.n_features**2 > CHEAP:
+            return False
+        objects = np.arange(self.n)
+        scale = 1.0 / (self.self_similarities(objects) + shift)
+        top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
+        return top < 1.0 - 1e-9
+
+    def expanded(self, objects: Ints, shift: float) -> Expansion:
+        least = self.least_own + shift
+        if least <= 0.0 and objects.size <= EXPANDED:
+            return super().expanded(objects, shift)
+        if least <= 0.0:
+            raise ValueError(
+                f"the global optimum of more than {EXPANDED} objects needs a shift above {shift - least:.6g} "
+                f"here, got {shift:.6g}: below it the problem is not concave along any single object."
+            )
+        require_memory(
+            32 * objects.size * (self.n_features + 2),
+            f"the search for the global optimum among {objects.size:,} objects",
+            "it works on rows in memory, whatever they come from",
+        )
+        V = self.rows_of(objects)
+        squares = np.einsum("ij,ij->i", V, V)
+        bias = self.formula.bias(squares)
+        bias = np.zeros(objects.size) if bias is None else bias
+        return Expansion(
+            self.formula.root * V, bias, self.formula.diagonal(squares), self.formula.offset, 0.0
+        )
 
     # the questions of a similarity ----------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,7 @@ from joblib import Parallel, delayed
 
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -53,6 +55,11 @@ class HostProblem(Problem):
     def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
         """Solve from a start as users name it (that of the options, where none is given)."""
         start = options.start if start is None else start
+        if isinstance(start, str) and start == "global":
+            return optimise(self, options, monitor).cluster
+        return self._solve(options, monitor, start)
+
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         if options.algorithm == "exact":
             return solve_exactly(self, options, monitor)
         return self.solve_from(starting_point(self, start), options, monitor)
@@ -142,9 +149,10 @@ def solve(
         highest value of a path-based similarity, in one pass over its tree). "auto" is "dual" or "exact"
         where the similarity has that structure, "working-set" for graphs of 2,000 objects and more and for
         kernels of features from 20,000, else "pairwise".
-    start : {"vertex", "barycenter"}, int or array, default="vertex"
+    start : {"vertex", "barycenter", "global"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
-        weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it.
+        weights. "global": wherever the best dominant set is, see :func:`global_optimum`. Replicator
+        dynamics cannot start at a vertex, which is a fixed point of it.
     shift : float, default=0.0
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
@@ -165,8 +173,9 @@ def solve(
     Returns
     -------
     DominantSet
-        Members, weights and the recomputed certificate. Ctrl-C does not raise: it returns what has
-        been reached, with ``Status.INTERRUPTED``.
+        Members, weights and the recomputed certificate; with ``global_gap`` where f is concave, so that
+        no other dominant set exists (:func:`global_optimum` looks for the best one elsewhere). Ctrl-C does
+        not raise: it returns what has been reached, with ``Status.INTERRUPTED``.
 
     Examples
     --------
@@ -188,4 +197,7 @@ def solve(
     options.check_start(problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
-    return problem.solve(options, monitor)
+    found = problem.solve(options, monitor)
+    if found.global_gap is None and problem.similarity.concave(problem.shift):
+        return replace(found, global_gap=2.0 * found.gap)
+    return found

@@ -84,8 +84,7 @@ class ChunkProblem(HostProblem):
         """U'x of a point."""
         return np.asarray(self.similarity.formula.root * self.similarity.mix(*x).rows)
 
-    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
-        start = options.start if start is None else start
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         return self._ascend([self.image(start)], options, monitor)[0]
 
     def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:

@@ -14,6 +14,7 @@ from dominantsets.similarity import Similarity
 from dominantsets.solvers.problem import Point, Problem
 
 STARTS = ("vertex", "barycenter")
+GLOBAL = "global"  # also a start: wherever the best dominant set is
 ALGORITHMS = ("auto", "fw", "pairwise", "away", "replicator", "working-set", "dual", "exact")
 
 
@@ -66,7 +67,7 @@ def check_run(shift: Any, max_time: Any) -> None:
 def check_start(start: Any, algorithm: str, n: int) -> None:
     """Refuse a start that cannot be meant, or that the algorithm cannot use, before any long work."""
     if isinstance(start, str):
-        vertex = check_choice("start", start, STARTS) == "vertex"
+        vertex = check_choice("start", start, (*STARTS, GLOBAL)) != "barycenter"
     elif isinstance(start, numbers.Integral) and not isinstance(start, bool):
         if not 0 <= int(start) < n:
             raise ValueError(f"start={start} is not an object of 0 to {n - 1}.")

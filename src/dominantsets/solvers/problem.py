@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
     trace: Trace | None = None
     face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
     strict: bool | None = None  # whether it is a strict maximum, where that is known
+    best: bool = False  # whether no point of the simplex has a higher f
 
 
 class Recomputed(NamedTuple):

@@ -96,8 +96,7 @@ class TensorProblem(HostProblem):
 
     # solving -----------------------------------------------------------------------------------------------
 
-    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
-        start = options.start if start is None else start
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         return self.solve_from(starting_point(self, start), options, monitor)
 
     def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
