@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/global.py``; it prints tables and writes results/global.json. Two threads, once
 compiled. *Planted*: eight Gaussian groups of equal size, so that eight answers nearly tie, at shift 0 (small
-dense sets) and at one twentieth of the shift above which f is concave. *Real*: digits and MNIST at their places in
+dense sets) and at one twentieth of the shift above which f is concave. *Real*: digits and MNIST at places in
 four dimensions, newsgroups as unit vectors of 20 dimensions; and the share of 200 random starts from
 which the solver ends below the proven best. Newsgroups and MNIST need DOMINANTSETS_DATA.
 """
