@@ -20,6 +20,8 @@ EPS = float(np.finfo(np.float64).eps)
 AXES = 128  # of the points that stand for objects
 PROFILES = 64  # objects to which similarities describe an object that has no features
 SMALL = 200  # objects up to which a matrix is factorised only to see whether there is but one maximum
+FEW = 1_000  # objects up to which a bound of the largest eigenvalue is that eigenvalue
+ROUNDS, LOOKED_AT = 8, 20_000  # products that a bound of the largest eigenvalue takes; one, if they are dear
 EXPANDED = 300  # objects up to which a matrix is written as products of rows, one for each eigenvector
 HASHED = 256  # objects with hashed similarities, where only a function can reach the data
 
@@ -311,7 +313,29 @@ class Similarity(ABC):
         A[np.diag_indices_from(A)] = -shift
         return negative_definite_on_face(A)
 
-    def expanded(self, objects: Ints, shift: float) -> Expansion:
+    def top_outside(self, seeds: Ints) -> float:
+        r"""A shift of the others above which every dominant set meets the seeds (docs/theory-seeds.md).
+
+        An upper bound of :math:`x^T C x / |x|^2` for :math:`x \ge 0` on the others, with
+        :math:`C = A - (1 a^T + a 1^T) / 2` and a the mean of the seeds' columns: its largest eigenvalue, for
+        few objects. Else that of A, which has no negative entries, so that it is at most
+        :math:`\max_i (A y)_i / y_i` for every y > 0.
+        """
+        others = np.setdiff1d(np.arange(self.n), seeds, assume_unique=True)
+        if others.size <= FEW:
+            C, a = self.block(others, others), self.block(others, seeds).mean(axis=1)
+            C -= 0.5 * np.add.outer(a, a)
+            values = np.linalg.eigvalsh(C)
+            return float(values[-1] + 1e-9 * np.abs(values).max())
+        y, top = np.ones(others.size), np.inf
+        for _ in range(1 if self.costs_all_pairs and self.n > LOOKED_AT else ROUNDS):
+            product = self.gradient(others, y)[others]
+            top = min(top, float((product / y).max(initial=0.0)))
+            # half of the last y keeps it positive, and from swinging between two sides
+            y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
+        return top * (1.0 + 1e-9)
+
+    def expanded(self, objects: Ints, shift: float | Floats) -> Expansion:
         """Some objects in low-rank form with ``own + shift > 0``: here by eigenvectors of their matrix."""
         if objects.size > EXPANDED:
             raise ValueError(
@@ -321,8 +345,8 @@ class Similarity(ABC):
             )
         A = self.block(objects, objects)
         values, vectors = np.linalg.eigh(A)
-        size = max(float(np.abs(values).max()), abs(shift), 1e-300)
-        own = max(-float(values[0]), 1e-3 * size - shift)
+        size = max(float(np.abs(values).max()), float(np.abs(shift).max()), 1e-300)
+        own = max(-float(values[0]), 1e-3 * size - float(np.min(shift)))
         rows = vectors * np.sqrt(np.maximum(values + own, 0.0))
         off = rows @ rows.T - A
         off[np.diag_indices_from(off)] -= own

@@ -99,15 +99,7 @@ class LowRank(OfRows):
         top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
         return top < 1.0 - 1e-9
 
-    def expanded(self, objects: Ints, shift: float) -> Expansion:
-        least = self.least_own + shift
-        if least <= 0.0 and objects.size <= EXPANDED:
-            return super().expanded(objects, shift)
-        if least <= 0.0:
-            raise ValueError(
-                f"the global optimum of more than {EXPANDED} objects needs a shift above {shift - least:.6g} "
-                f"here, got {shift:.6g}: below it the problem is not concave along any single object."
-            )
+    def expanded(self, objects: Ints, shift: float | Floats) -> Expansion:
         require_memory(
             32 * objects.size * (self.n_features + 2),
             f"the search for the global optimum among {objects.size:,} objects",
@@ -115,11 +107,42 @@ class LowRank(OfRows):
         )
         V = self.rows_of(objects)
         squares = np.einsum("ij,ij->i", V, V)
+        own = self.formula.diagonal(squares)
+        least = float(np.min(own + shift))
+        if least <= 0.0 and objects.size <= EXPANDED:
+            return super().expanded(objects, shift)
+        if least <= 0.0:
+            raise ValueError(
+                f"the global optimum of more than {EXPANDED} objects needs a shift that is larger by "
+                f"{-least:.6g} here: below it the problem is not concave along any single object."
+            )
         bias = self.formula.bias(squares)
         bias = np.zeros(objects.size) if bias is None else bias
-        return Expansion(
-            self.formula.root * V, bias, self.formula.diagonal(squares), self.formula.offset, 0.0
-        )
+        return Expansion(self.formula.root * V, bias, own, self.formula.offset, 0.0)
+
+    def top_outside(self, seeds: Ints) -> float:
+        r"""From a (d + 2) × (d + 2) matrix: outside the seeds the matrix has a low-rank form too.
+
+        With a the mean of the seeds' columns,
+        :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
+        :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
+        """
+        if self.n_features > WIDE:
+            return super().top_outside(seeds)
+        formula, d = self.formula, self.n_features
+        mean = formula.root * self.rows_of(seeds).mean(axis=0)
+        V = self.rows_of(seeds)
+        bias = formula.bias(np.square(V).sum(axis=1))
+        bias = np.zeros(seeds.size) if bias is None else bias
+        V = formula.root * V
+        mine = np.column_stack([V, 0.5 * (bias - V @ mean), np.ones(seeds.size)])
+        G = self.rows.total("products_of_columns", self.recipe, mean) - mine.T @ mine
+        K = np.eye(d + 2)
+        K[d:, d:] = [[0.0, 1.0], [1.0, -bias.mean()]]
+        values, vectors = np.linalg.eigh(G)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        eigenvalues = np.linalg.eigvalsh(half.T @ K @ half)
+        return float(eigenvalues[-1] + 1e-9 * np.abs(eigenvalues).max()) - self.least_own
 
     # the questions of a similarity ----------------------------------------------------------------------
 

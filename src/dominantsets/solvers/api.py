@@ -21,6 +21,7 @@ from dominantsets.solvers.newton import solve_dual
 from dominantsets.solvers.options import SolverOptions, check_run, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
+from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, started_at
 from dominantsets.solvers.tree import solve_exactly
 from dominantsets.solvers.working_set import solve_working_set
 
@@ -39,13 +40,17 @@ PROBLEMS = {
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
 
 
-def make_problem(similarity: Similarity, shift: float, degrees: Any = None) -> HostProblem:
-    """The problem of a similarity, which can solve itself where its objects are."""
+def make_problem(similarity: Similarity, shift: float, degrees: Any = None, extra: Any = None) -> HostProblem:
+    """The problem of a similarity, which can solve itself where its objects are.
+
+    ``extra`` is what is subtracted on the diagonal for each object besides the shift.
+    """
     similarity = similarity.for_solving()
     module, name = PROBLEMS[similarity.posed_as(shift)]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )
+    problem.extra = extra
     return problem
 
 
@@ -135,6 +140,8 @@ def solve(
     max_time: float | None = None,
     trace: bool = False,
     callback: Callback | None = None,
+    seeds: Any = None,
+    seed_shift: float | str = "auto",
 ) -> DominantSet:
     r"""Find one dominant set: a local maximum of :math:`x^T (A - \alpha I) x` over the simplex.
 
@@ -169,6 +176,14 @@ def solve(
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. "exact" is one pass,
         which calls it once and has no trace.
+    seeds : int or array of int, optional
+        Objects that the set is to be around (a constrained dominant set): the others have a shift of at
+        least ``seed_shift``, and the solver starts at the seeds unless a start is given. One seed is a
+        member of every answer; of several, at least one is.
+    seed_shift : float or "auto", default="auto"
+        The shift of objects that are no seeds, where it is above ``shift``. "auto": large enough that
+        every dominant set meets the seeds (docs/theory-seeds.md), which makes large sets. With less the set
+        is smaller and may lose the seeds: then there is a warning.
 
     Returns
     -------
@@ -192,12 +207,19 @@ def solve(
     """
     check_run(shift, max_time)
     options = SolverOptions(algorithm, start, tol, max_iter, trace=trace).checked()
-    problem = make_problem(as_similarity(S), float(shift))
+    similarity, extra = as_similarity(S), None
+    if seeds is not None:
+        seeds = checked_seeds(seeds, similarity.n)
+        extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
+        options = started_at(options, seeds, similarity.n)
+    problem = make_problem(similarity, float(shift), extra=extra)
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
     found = problem.solve(options, monitor)
-    if found.global_gap is None and problem.similarity.concave(problem.shift):
+    if seeds is not None:
+        say_if_lost(found, seeds)
+    if extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
         return replace(found, global_gap=2.0 * found.gap)
     return found

@@ -92,7 +92,7 @@ class Box:
 class BoxedProblem:
     """max f over the simplex of n objects, as rows, biases and kappa in the axes of their scatter."""
 
-    def __init__(self, expansion: Expansion, shift: float) -> None:
+    def __init__(self, expansion: Expansion, shift: float | Floats) -> None:
         U, bias, own, offset, error = expansion
         n, d = U.shape
         self.inverse = 1.0 / (own + shift)  # one number where all have the same

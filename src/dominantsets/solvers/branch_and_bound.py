@@ -87,6 +87,9 @@ class Solvable(Protocol):
     def living(self) -> Ints:
         """The objects that are alive."""
 
+    def shift_of(self, objects: Ints) -> Any:
+        """What is subtracted on the diagonal for some objects."""
+
     def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
         """Solve from a start as users name it."""
 
@@ -101,7 +104,8 @@ class _Run:
         self.problem, self.options, self.monitor, self.search = problem, options, monitor, search
         self.best = problem.solve(options, monitor, "vertex")
         self.objects: Ints = problem.living()
-        self.boxed = BoxedProblem(problem.similarity.expanded(self.objects, problem.shift), problem.shift)
+        shift = problem.shift_of(self.objects)
+        self.boxed = BoxedProblem(problem.similarity.expanded(self.objects, shift), shift)
         self.open: list[tuple[float, int, Box]] = []
         self.too_small = -float("inf")  # the largest bound of a box that cannot be divided
         self.n_nodes = self._pushed = 0

@@ -89,5 +89,5 @@ def undecided(f: float, low: float, high: float, outside: float, shift: float) -
 
 def _definite_face(problem: Problem, members: Ints) -> bool:
     B = problem.similarity.block(members, members)
-    B[np.diag_indices_from(B)] = -problem.shift
+    B[np.diag_indices_from(B)] = -problem.shift_of(members)
     return negative_definite_on_face(B)

@@ -109,7 +109,7 @@ class ChunkProblem(HostProblem):
         similarity = self.similarity
         similarity.rows.balance()
         require_concave(similarity.least_own + self.shift, self.shift)
-        dual = ChunkDual(similarity, self.shift, self.mask, self.n_alive)
+        dual = ChunkDual(similarity, self.shift, self.mask, self.n_alive, self.extra)
         ascents: list[NewtonAscent[ChunkPoint]] = [NewtonAscent(dual, image) for image in images]
 
         def visit(active: list[int], W: list[Floats]) -> list[ChunkPoint]:

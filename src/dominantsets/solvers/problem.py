@@ -110,7 +110,7 @@ class Payoffs(NamedTuple):
 
 
 class Problem:
-    """max x'(A - shift I)x over the simplex of the objects that are alive.
+    """max x'(A - shift I - diag(extra))x over the simplex of the objects that are alive.
 
     Removed objects are masked, never copied out. ``columns`` and ``degrees`` are made when first asked
     for and kept from one cluster to the next; degrees that are given are taken over, and change.
@@ -131,6 +131,18 @@ class Problem:
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
+        self.extra: Floats | None = (
+            None  # of each object, what is subtracted on the diagonal besides the shift
+        )
+
+    def shift_of(self, objects: Ints) -> Any:
+        """What is subtracted on the diagonal for some objects: one number where all share it."""
+        return self.shift if self.extra is None else self.shift + self.extra[objects]
+
+    @property
+    def shifts(self) -> Floats:
+        """What is subtracted on the diagonal: for each object, or one number."""
+        return np.full(1, self.shift) if self.extra is None else self.shift + self.extra
 
     def _everybody(self) -> Any:
         return np.ones(self.n, dtype=bool)
@@ -199,7 +211,7 @@ class Problem:
         else:
             objects, r = None, self.similarity.gradient(support, weights)
             places = support
-        r[places] -= self.shift * weights
+        r[places] -= self.shift_of(support) * weights
         f = float(weights @ r[places])
         if objects is None:
             compiled_rows.mask(r, self.alive)
@@ -236,7 +248,7 @@ class Problem:
     def every_payoff(self, x: Point) -> tuple[Floats, float]:
         """r of all objects by number, with -inf for removed ones, and f = x'r."""
         r = self.similarity.gradient(x.support, x.weights)
-        r[x.support] -= self.shift * x.weights
+        r[x.support] -= self.shift_of(x.support) * x.weights
         f = float(x.weights @ r[x.support])
         compiled_rows.mask(r, self.alive)
         return r, f
