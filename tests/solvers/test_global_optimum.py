@@ -326,7 +326,7 @@ def test_what_cannot_be_done_is_said():
     with pytest.raises(ValueError, match=r"at most 300 objects, got 301; features with affinity"):
         global_optimum(as_similarity(rows, "rbf"))
     S = as_similarity(rows, "sqeuclidean")
-    with pytest.raises(ValueError, match="more than 300 objects needs a shift above"):
+    with pytest.raises(ValueError, match="more than 300 objects needs a shift that is larger"):
         global_optimum(S, shift=-2.0 * S.offset)
     with pytest.raises(ValueError, match="tol must be at least 0"):
         global_optimum(np.ones((2, 2)) - np.eye(2), tol=-1.0)

@@ -23,6 +23,7 @@ from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, started_at
 from dominantsets.solvers.tree import solve_exactly
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights
 from dominantsets.solvers.working_set import solve_working_set
 
 METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
@@ -40,10 +41,13 @@ PROBLEMS = {
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
 
 
-def make_problem(similarity: Similarity, shift: float, degrees: Any = None, extra: Any = None) -> HostProblem:
+def make_problem(
+    similarity: Similarity, shift: float, degrees: Any = None, extra: Any = None, weights: Any = None
+) -> HostProblem:
     """The problem of a similarity, which can solve itself where its objects are.
 
-    ``extra`` is what is subtracted on the diagonal for each object besides the shift.
+    ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
+    numbers of objects that each stands for, which are not there together with it.
     """
     similarity = similarity.for_solving()
     module, name = PROBLEMS[similarity.posed_as(shift)]
@@ -51,6 +55,9 @@ def make_problem(similarity: Similarity, shift: float, degrees: Any = None, extr
         similarity, shift, degrees
     )
     problem.extra = extra
+    if weights is not None:
+        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift), weights
+        problem.remove(np.flatnonzero(weights == 0.0))
     return problem
 
 
@@ -142,6 +149,7 @@ def solve(
     callback: Callback | None = None,
     seeds: Any = None,
     seed_shift: float | str = "auto",
+    sample_weight: Any = None,
 ) -> DominantSet:
     r"""Find one dominant set: a local maximum of :math:`x^T (A - \alpha I) x` over the simplex.
 
@@ -184,6 +192,10 @@ def solve(
         The shift of objects that are no seeds, where it is above ``shift``. "auto": large enough that
         every dominant set meets the seeds (docs/theory-seeds.md), which makes large sets. With less the set
         is smaller and may lose the seeds: then there is a warning.
+    sample_weight : array of shape (n,), optional
+        For how many objects each one stands, whole or not: the answer is that of as many copies
+        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
+        together with seeds.
 
     Returns
     -------
@@ -212,7 +224,13 @@ def solve(
         seeds = checked_seeds(seeds, similarity.n)
         extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
         options = started_at(options, seeds, similarity.n)
-    problem = make_problem(similarity, float(shift), extra=extra)
+    weights = None
+    if sample_weight is not None and seeds is not None:
+        raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, similarity.n)
+        options = chosen_with_weights(options, similarity, float(shift))
+    problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)
     monitor = Monitor(max_time, callback)
@@ -220,6 +238,6 @@ def solve(
     found = problem.solve(options, monitor)
     if seeds is not None:
         say_if_lost(found, seeds)
-    if extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
+    if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
         return replace(found, global_gap=2.0 * found.gap)
     return found

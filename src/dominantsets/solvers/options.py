@@ -114,7 +114,8 @@ def starting_point(problem: Problem, start: Any) -> Point:
         return Point(np.array([problem.vertex()]), np.ones(1))
     if isinstance(start, str):
         living = problem.living()
-        return Point(living, np.full(living.size, 1.0 / living.size))
+        copies = problem.copies_of(living)
+        return Point(living, copies / copies.sum())
     if isinstance(start, numbers.Integral):
         return Point(np.array([int(start)]), np.ones(1))
     weights, living = weights_of(start, problem.n), problem.living()

@@ -131,9 +131,8 @@ class Problem:
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
-        self.extra: Floats | None = (
-            None  # of each object, what is subtracted on the diagonal besides the shift
-        )
+        self.copies: Floats | None = None  # for how many objects each one stands; None: for itself
+        self.extra: Floats | None = None  # subtracted on the diagonal besides the shift, for each object
 
     def shift_of(self, objects: Ints) -> Any:
         """What is subtracted on the diagonal for some objects: one number where all share it."""
@@ -150,19 +149,28 @@ class Problem:
     @property
     def degrees(self) -> Any:
         """Sums of similarity to the objects that are alive; -inf for those that are not."""
+        if self._degrees is None and self.copies is not None:
+            self.recompute_degrees()
         if self._degrees is None:
             self._degrees = self.similarity.degrees()
             if self.n_alive < self.n:
                 self.recompute_degrees()
         return self._degrees
 
+    def copies_of(self, objects: Ints) -> Floats:
+        """For how many objects these stand."""
+        return np.ones(len(objects)) if self.copies is None else self.copies[objects]
+
     def largest_degree(self) -> float:
         """The largest degree of an object that is alive."""
         return float(self.degrees[self.vertex()])
 
     def total_degree(self) -> float:
-        """The sum of all degrees, while all objects are alive."""
-        return float(self.degrees.sum())
+        """The sum of all degrees, of copies too, while all objects are alive."""
+        if self.copies is None:
+            return float(self.degrees.sum())
+        left = self.living()
+        return float(self.degrees[left] @ self.copies[left])
 
     @property
     def columns(self) -> Columns:
@@ -271,7 +279,7 @@ class Problem:
         self.alive[members] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
-            ones = np.ones(len(members))
+            ones = self.copies_of(members)
             if self.similarity.is_sparse:
                 objects, lost = self.similarity.sparse_gradient(members, ones)
                 self._degrees[objects] -= lost
@@ -282,7 +290,9 @@ class Problem:
     def recompute_degrees(self) -> None:
         """Degrees of what is left, from scratch: for when subtraction has left only rounding."""
         left = np.flatnonzero(self.alive)
-        degrees = self.similarity.gradient(left, np.ones(left.size))
+        degrees = self.similarity.gradient(left, self.copies_of(left))
+        if self.copies is not None:  # an object is alike to its copies
+            degrees[left] += (self.copies[left] - 1.0) * self.similarity.self_similarities(left)
         degrees[~self.alive] = -np.inf
         self._degrees, self._ranking = degrees, None
 
