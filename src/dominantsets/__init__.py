@@ -2,6 +2,7 @@
 
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
+from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
@@ -32,6 +33,7 @@ __all__ = [
     "Candidate",
     "DominantSet",
     "DominantSetHierarchy",
+    "DominantSetList",
     "DominantSets",
     "End",
     "GlobalOptimum",
@@ -52,6 +54,7 @@ __all__ = [
     "StopReason",
     "Trace",
     "as_similarity",
+    "dominant_sets",
     "global_optimum",
     "guaranteed_shift",
     "multistart",

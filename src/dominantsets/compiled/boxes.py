@@ -22,6 +22,7 @@ from dominantsets.compiled.jit import compiled, reassociated
 EPS = float(np.finfo(np.float64).eps)
 BLOCK = 512  # terms of one partial sum: errors grow with it and with the number of such sums
 BATCH = 32  # candidates after which the running bound of tau is renewed
+EMPTY, SINGLE, OPEN = 0, 1, 2  # what a survey says of a box
 LEAST = 0.25  # a spread is taken as at least this: what is divided by it keeps its digits
 
 
@@ -405,3 +406,83 @@ def visit(
     bound = min(bound, base + np.sqrt(d) * slack + by_axes)
     next_place(p, v, S, spread, most < 1.0, low, high, where)
     return bound, value, tau, mean, mine, where, hole, most < 1.0, here
+
+
+@compiled
+def _no_fixed_point(
+    p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64],
+) -> float:  # fmt: skip
+    r"""The largest sum of :math:`(w - p)(w - v) - (w - v)^2 / spread` in the box: below 0, no v(w) is w."""
+    whole = 0.0
+    for j in range(p.size):
+        r = max(spread[j], LEAST)
+        best = -np.inf
+        for w in (low[j], high[j]):
+            best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
+        bend = 1.0 - 1.0 / r
+        if bend < 0.0:
+            w = min(max((0.5 * (p[j] + v[j]) - v[j] / r) / bend, low[j]), high[j])
+            best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
+        whole += best
+    return whole
+
+
+@compiled
+def survey(
+    Y: NDArray[np.float64], beta: NDArray[np.float64], inverse: NDArray[np.float64],
+    objects: NDArray[np.int32], p: NDArray[np.float64], low: NDArray[np.float64],
+    high: NDArray[np.float64], units: tuple[float, float, float, float], s: NDArray[np.float64],
+    keep: NDArray[np.int32], part: NDArray[np.float64],
+) -> tuple[Any, ...]:  # fmt: skip
+    """A pass over the objects of a box, p within it: can it have a strict maximum, and how many?
+
+    Returns a verdict (EMPTY: none; SINGLE: at most one, f being concave; OPEN), tau, and the
+    objects that the box can reach.
+    """
+    d = p.size
+    _, longest, heaviest, error = units
+    _values(Y, beta, objects, p, s)
+    tau, count = _tau(s, inverse, objects, -np.inf, keep)
+    image, mean = np.empty(d), np.empty(d)
+    whole, _ = _support(Y, inverse, objects, s, tau, keep, count, image, mean)
+    v = image + (1.0 - whole) * mean
+    sums = relative_error(count, d)
+    rounding = (d + 4.0) * EPS * (longest * np.sqrt((p * p).sum()) + heaviest)
+    slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + error
+    below, above = low - p, high - p
+    reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part)
+    mine = keep[:reached].copy()
+    ones, S, full, diagonal = np.ones(reached), np.empty((d, d)), np.empty((d, d)), np.empty(d)
+    other = np.empty((d, d))
+    scatter(Y, inverse, mine, ones, mean, full, S)
+    dominating(S, diagonal)
+    span = (high - low).sum() + np.sqrt(((v - p) ** 2).sum())
+    if _no_fixed_point(p, v, diagonal, low, high) < -8.0 * sums * longest * span / LEAST - error:
+        return EMPTY, tau, mine
+    # who is in for every w of the box: tau there is at most the level at which all would be at their best
+    surely, fixed = np.empty(reached), np.empty(reached)
+    for k in range(reached):
+        row = Y[mine[k]]
+        value = beta[mine[k]]
+        most, least = 0.0, 0.0
+        for j in range(d):
+            value += row[j] * p[j]
+            off = row[j] - mean[j]
+            most += max(off * below[j], off * above[j])
+            least += min(off * below[j], off * above[j])
+        surely[k], fixed[k] = value + most, value + least
+    top, _ = _tau(surely, inverse, mine, -np.inf, keep)
+    inside = 0
+    for k in range(reached):
+        if fixed[k] > top + slack:
+            keep[inside] = mine[k]
+            inside += 1
+    if inside > 1:
+        scatter(Y, inverse, keep[:inside], np.ones(inside), mean, full, other)
+        lost = 8.0 * (inside + 16.0) * EPS * np.trace(full)
+        if np.linalg.eigvalsh(full)[d - 1] > 1.0 + lost:
+            return EMPTY, tau, mine
+    if np.linalg.eigvalsh(S)[d - 1] * (1.0 + 64.0 * d * EPS) < 1.0:
+        return SINGLE, tau, mine
+    return OPEN, tau, mine

@@ -169,6 +169,7 @@ class Similarity(ABC):
     has_clouds: bool = True
     n_groups: int | None = None
     costs_all_pairs: bool = True
+    all_sets_by: str = ""  # how all dominant sets are found with proof: "tree", "boxes" or not
 
     @property
     def in_memory(self) -> bool:

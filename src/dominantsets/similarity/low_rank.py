@@ -24,6 +24,7 @@ from dominantsets.similarity.base import (
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
 CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
+PROVEN_FEATURES = 3  # up to which all dominant sets are found with proof
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
@@ -59,6 +60,10 @@ class LowRank(OfRows):
         self.longest = float(np.sqrt(self.sums.longest))
         self.least_own = float(formula.own(self.sums.shortest))
         self.self_similarity = float(formula.own(self.sums.squares / self.n))
+
+    @property
+    def all_sets_by(self) -> str:  # type: ignore[override]
+        return "boxes" if self.n_features <= PROVEN_FEATURES else ""
 
     @property
     def local(self) -> FormulaRows:

@@ -113,6 +113,7 @@ class BoxedProblem:
         # what is added to the bound of a box at most, so that nothing finer can be told apart
         spans = 16.0 * d * longest**2 / boxes.LEAST
         self.finest = 4.0 * self.rounding + spans * boxes.relative_error(n, d)
+        self.longest = longest
         self._units = (constant, longest, heaviest, self.rounding)
         self._everybody = everybody
         self._local = threading.local()
@@ -159,10 +160,23 @@ class BoxedProblem:
         room: tuple[Floats, NDArray[np.int32], Floats] = self._local.room
         return room
 
+    def surveyed(
+        self, p: Floats, low: Floats, high: Floats, objects: NDArray[np.int32]
+    ) -> tuple[int, float, NDArray[np.int32]]:
+        """Whether a box may have strict maxima, tau at p, and the objects that it can reach."""
+        s, keep, part = self._work()
+        verdict, tau, mine = boxes.survey(
+            self.Y, self.beta, self.inverse, objects, p, low, high, self._units, s, keep, part
+        )
+        return int(verdict), float(tau), mine
+
     def point(self, box: Box, objects: Ints) -> Point:
         """The point x that was looked at in a box, by the numbers that the objects have elsewhere."""
-        mine = box.objects
-        over = self.Y[mine] @ box.at + self.beta[mine] - box.tau
+        return self.point_at(box.at, box.tau, box.objects, objects)
+
+    def point_at(self, p: Floats, tau: float, mine: NDArray[np.int32], objects: Ints) -> Point:
+        """x(p) on some objects, by the numbers that they have elsewhere."""
+        over = self.Y[mine] @ p + self.beta[mine] - tau
         inside = over > 0.0
         weights = over[inside] * (self.inverse if self.inverse.size == 1 else self.inverse[mine[inside]])
         return Point(objects[mine[inside]], weights / weights.sum())
