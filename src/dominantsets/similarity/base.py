@@ -336,11 +336,13 @@ class Similarity(ABC):
             y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
         return top * (1.0 + 1e-9)
 
-    def expanded(self, objects: Ints, shift: float | Floats) -> Expansion:
+    def expanded(
+        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
+    ) -> Expansion:
         """Some objects in low-rank form with ``own + shift > 0``: here by eigenvectors of their matrix."""
         if objects.size > EXPANDED:
             raise ValueError(
-                f"the global optimum of a {type(self).__name__} similarity is looked for among at most "
+                f"{purpose} of a {type(self).__name__} similarity is looked for among at most "
                 f"{EXPANDED} objects, got {objects.size:,}; features with affinity 'sqeuclidean', 'cosine' "
                 "or 'linear' and path-based similarity have no such limit."
             )

@@ -104,10 +104,12 @@ class LowRank(OfRows):
         top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
         return top < 1.0 - 1e-9
 
-    def expanded(self, objects: Ints, shift: float | Floats) -> Expansion:
+    def expanded(
+        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
+    ) -> Expansion:
         require_memory(
             32 * objects.size * (self.n_features + 2),
-            f"the search for the global optimum among {objects.size:,} objects",
+            f"the search for {purpose} among {objects.size:,} objects",
             "it works on rows in memory, whatever they come from",
         )
         V = self.rows_of(objects)
@@ -115,10 +117,10 @@ class LowRank(OfRows):
         own = self.formula.diagonal(squares)
         least = float(np.min(own + shift))
         if least <= 0.0 and objects.size <= EXPANDED:
-            return super().expanded(objects, shift)
+            return super().expanded(objects, shift, purpose)
         if least <= 0.0:
             raise ValueError(
-                f"the global optimum of more than {EXPANDED} objects needs a shift that is larger by "
+                f"{purpose} of more than {EXPANDED} objects needs a shift that is larger by "
                 f"{-least:.6g} here: below it the problem is not concave along any single object."
             )
         bias = self.formula.bias(squares)

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
+from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -150,6 +151,7 @@ def solve(
     seeds: Any = None,
     seed_shift: float | str = "auto",
     sample_weight: Any = None,
+    min_members: int = 1,
 ) -> DominantSet:
     r"""Find one dominant set: a local maximum of :math:`x^T (A - \alpha I) x` over the simplex.
 
@@ -196,6 +198,11 @@ def solve(
         For how many objects each one stands, whole or not: the answer is that of as many copies
         (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
         together with seeds.
+    min_members : int, default=1
+        No weight may exceed 1 / min_members, so that at least so many objects have one
+        (docs/theory-size.md). For sqeuclidean, cosine and linear features, and up to 300 objects of other
+        similarities; the gap is that of the capped problem, the margin is taken from the level of members
+        below the cap. Not together with seeds or weights.
 
     Returns
     -------
@@ -225,6 +232,13 @@ def solve(
         extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
         options = started_at(options, seeds, similarity.n)
     weights = None
+    if min_members != 1:
+        if sample_weight is not None or seeds is not None or options.algorithm != "auto":
+            raise ValueError(
+                "min_members goes with neither seeds, sample_weight nor an algorithm; leave them out."
+            )
+        options.check_start(similarity.n)
+        return solve_capped(similarity, min_members, float(shift), options, Monitor(max_time, callback))
     if sample_weight is not None and seeds is not None:
         raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
     if sample_weight is not None:
