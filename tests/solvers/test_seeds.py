@@ -203,3 +203,37 @@ def test_seed_shifts_and_algorithms_that_cannot_be_meant():
         solve(random_similarity(5), seeds=0, seed_shift="large")
     with pytest.raises(ValueError, match="algorithm='exact' is for sets without seeds"):
         solve(path(random_distances(5, 0, ties=False)), seeds=0, algorithm="exact")
+
+
+def test_welded_seeds_are_all_inside():
+    """The KKT conditions of the problem in which seeds have equal weights, on its own small matrix."""
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        S = problem_of(rng)
+        n = S.n
+        seeds = np.sort(rng.choice(n, int(rng.integers(1, n)), replace=False))
+        others = np.setdiff1d(np.arange(n), seeds)
+        found = solve(S, seeds=seeds, weld=True, shift=0.2)
+        assert np.isin(seeds, found.members).all()
+        x = np.zeros(n)
+        x[found.members] = found.weights
+        np.testing.assert_allclose(x[seeds], x[seeds[0]])
+        diagonal = np.full(n, max(0.2, S.top_outside(seeds)))
+        diagonal[seeds] = 0.2
+        P = np.zeros((n, others.size + 1))
+        P[others, np.arange(others.size)] = 1.0
+        P[seeds, -1] = 1.0 / seeds.size
+        B = P.T @ (S.toarray() - np.diag(diagonal)) @ P
+        y = np.append(x[others], x[seeds].sum())
+        r, unit = B @ y, float(np.abs(B).max())
+        assert found.threshold == pytest.approx(y @ r, abs=1e-9 * unit)
+        assert r.max() <= y @ r + 1e-6 * unit
+        assert np.abs(r[y > 1e-9] - y @ r).max() <= 1e-5 * unit
+
+
+def test_one_welded_seed_is_a_seed():
+    S = as_similarity(features(60, d=2), "sqeuclidean")
+    plain, welded = solve(S, seeds=4, shift=1.0), solve(S, seeds=4, shift=1.0, weld=True)
+    assert plain.members.tolist() == welded.members.tolist()
+    assert plain.value == pytest.approx(welded.value, rel=1e-9)
+    assert plain.strict == welded.strict

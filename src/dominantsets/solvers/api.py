@@ -22,7 +22,7 @@ from dominantsets.solvers.newton import solve_dual
 from dominantsets.solvers.options import SolverOptions, check_run, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
-from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, started_at
+from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, solve_welded, started_at
 from dominantsets.solvers.tree import solve_exactly
 from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights
 from dominantsets.solvers.working_set import solve_working_set
@@ -150,6 +150,7 @@ def solve(
     callback: Callback | None = None,
     seeds: Any = None,
     seed_shift: float | str = "auto",
+    weld: bool = False,
     sample_weight: Any = None,
     min_members: int = 1,
 ) -> DominantSet:
@@ -194,6 +195,9 @@ def solve(
         The shift of objects that are no seeds, where it is above ``shift``. "auto": large enough that
         every dominant set meets the seeds (docs/theory-seeds.md), which makes large sets. With less the set
         is smaller and may lose the seeds: then there is a warning.
+    weld : bool, default=False
+        Whether seeds have equal weights, so that all of them are members. For sqeuclidean, cosine and
+        linear features, and up to 300 objects of other similarities.
     sample_weight : array of shape (n,), optional
         For how many objects each one stands, whole or not: the answer is that of as many copies
         (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
@@ -230,6 +234,10 @@ def solve(
     if seeds is not None:
         seeds = checked_seeds(seeds, similarity.n)
         extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
+        if weld:
+            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
+            say_if_lost(found, seeds)
+            return found
         options = started_at(options, seeds, similarity.n)
     weights = None
     if min_members != 1:

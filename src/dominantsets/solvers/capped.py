@@ -19,6 +19,7 @@ from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions, weights_of
 from dominantsets.solvers.result import DominantSet, Status
 
+PATIENCE = 5  # steps in a row that do not raise f, after which the gap decides
 ROUNDS = 200  # halvings of the bracket of tau, which end long before at two equal numbers
 
 
@@ -33,13 +34,10 @@ class _At(NamedTuple):
 
 
 class CappedDual:
-    """max f over weights that sum to 1 and do not exceed a cap."""
+    """max f over weights that sum to 1 and do not exceed a cap, all objects in memory."""
 
-    def __init__(self, similarity: Similarity, shift: float, m: int) -> None:
-        objects = np.arange(similarity.n)
-        U, self.bias, own, self.offset, _ = similarity.expanded(objects, shift, "a set of at least m members")
-        self.U, self.cap = U, 1.0 / m
-        self.kappa = np.broadcast_to(own + shift, (similarity.n,))
+    def __init__(self, U: Floats, bias: Floats, kappa: Floats, offset: float, cap: float) -> None:
+        self.U, self.bias, self.kappa, self.offset, self.cap = U, bias, kappa, offset, cap
 
     def at(self, w: Floats) -> _At:
         """x(w): weights rise by 1 / kappa as tau falls, from 0 to the cap."""
@@ -76,24 +74,18 @@ class CappedDual:
         return np.asarray(point.w + axes @ (along / np.maximum(np.abs(1.0 - values), 1e-3)))
 
 
-def solve_capped(
-    similarity: Similarity, m: Any, shift: float, options: SolverOptions, monitor: Monitor
-) -> DominantSet:
-    """A local maximum of f among weights up to 1 / m, so that at least m objects have one."""
-    n = similarity.n
-    m = check_int("min_members", m, at_least=1)
-    if m > n:
-        raise ValueError(f"min_members={m} is more than the number of objects, which is {n}.")
-    dual = CappedDual(similarity, shift, m)
-    point = dual.at(dual.U.T @ _start(similarity, options.start, m))
-    status, passes, stale = Status.MAX_ITER, 1, 0
+def climb(
+    dual: CappedDual, x: Floats, shift: float, options: SolverOptions, monitor: Monitor
+) -> tuple[_At, int, Status]:
+    """Newton's steps from x, safe ones where those do not gain: what was reached, passes, why it ended."""
+    point = dual.at(dual.U.T @ x)
+    passes, stale = 1, 0
     unit = max(abs(point.f), abs(shift), float(np.abs(dual.bias).max()), 1e-300)
     try:
         while passes < options.max_iter:
             halt = monitor.report(passes, point.f + shift, float("nan"), int(np.count_nonzero(point.x)))
             if halt is not None:
-                status = halt
-                break
+                return point, passes, halt
             trial = dual.at(dual.newton(point))
             passes += 1
             near = np.abs(trial.image - trial.w).max() < np.abs(point.image - point.w).max()
@@ -103,11 +95,24 @@ def solve_capped(
             moved = float(np.abs(trial.image - point.image).max())
             stale = stale + 1 if trial.f <= point.f + 4 * EPS * unit else 0
             point = trial
-            if moved <= 1e-15 * max(1.0, float(np.abs(point.image).max())) or stale >= 5:
-                status = Status.CONVERGED
-                break
+            if moved <= 1e-15 * max(1.0, float(np.abs(point.image).max())) or stale >= PATIENCE:
+                return point, passes, Status.CONVERGED
     except KeyboardInterrupt:
-        status = Status.INTERRUPTED
+        return point, passes, Status.INTERRUPTED
+    return point, passes, Status.MAX_ITER
+
+
+def solve_capped(
+    similarity: Similarity, m: Any, shift: float, options: SolverOptions, monitor: Monitor
+) -> DominantSet:
+    """A local maximum of f among weights up to 1 / m, so that at least m objects have one."""
+    n = similarity.n
+    m = check_int("min_members", m, at_least=1)
+    if m > n:
+        raise ValueError(f"min_members={m} is more than the number of objects, which is {n}.")
+    U, bias, own, offset, _ = similarity.expanded(np.arange(n), shift, "a set of at least m members")
+    dual = CappedDual(U, bias, np.broadcast_to(own + shift, (n,)), offset, 1.0 / m)
+    point, passes, status = climb(dual, _start(similarity, options.start, m), shift, options, monitor)
     return _certified(similarity, dual, point, m, shift, options, passes, status)
 
 
