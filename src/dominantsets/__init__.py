@@ -2,6 +2,7 @@
 
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
+from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
@@ -11,11 +12,13 @@ from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     DominantSet,
     End,
+    GlobalOptimum,
     PathSpectrum,
     Progress,
     Status,
     Step,
     Trace,
+    global_optimum,
     path_clusters,
     path_spectrum,
     solve,
@@ -38,9 +41,11 @@ __all__ = [
     "Cut",
     "DominantSet",
     "DominantSetHierarchy",
+    "DominantSetList",
     "DominantSets",
     "End",
     "Equilibrium",
+    "GlobalOptimum",
     "Group",
     "HierarchyNode",
     "MultiStart",
@@ -61,6 +66,8 @@ __all__ = [
     "as_similarity",
     "correlation_clusters",
     "destabilise",
+    "dominant_sets",
+    "global_optimum",
     "guaranteed_shift",
     "multistart",
     "path_clusters",

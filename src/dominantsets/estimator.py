@@ -40,7 +40,7 @@ from dominantsets.labels.average import (
 from dominantsets.labels.correlation import label_by_correlation
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
-from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status
+from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status, solve
 from dominantsets.solvers.progress import progress_bar
 from dominantsets.solvers.result import End
 
@@ -118,9 +118,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     algorithm : str, default="auto"
         The solver by its name, see :func:`solve`.
     solver_params : dict, optional
-        Any of ``start`` ("vertex", "barycenter", an object or weights), ``tol`` (1e-10: the relative gap at
-        which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff`` (2e-12:
-        members have a weight above it) and ``algorithm_params``, see :func:`solve`.
+        Any of ``start`` ("vertex", "barycenter", "global", an object or weights), ``tol`` (1e-10: the
+        relative gap at which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff``
+        (2e-12: members have a weight above it) and ``algorithm_params``, see :func:`solve`.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
     assign : {"refine", "average", "correlation", "mode", None}, default="refine"
@@ -297,6 +297,35 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cutoff = cutoff
         self.sampling = sampling
         self.max_overlap = max_overlap
+
+    def around(self, seeds: Any, *, shift: float = 0.0, seed_shift: float | str = "auto") -> DominantSet:
+        """The dominant set around one or more of the objects that were fitted.
+
+        Parameters
+        ----------
+        seeds : int or array of int
+            Numbers of objects.
+        shift : float, default=0.0
+            The shift of the seeds.
+        seed_shift : float or "auto", default="auto"
+            The shift of the others, see :func:`solve`.
+
+        Returns
+        -------
+        DominantSet
+            With at least one of the seeds; labels are not changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.array([[0.0], [1.0], [2.0], [20.0], [21.0], [30.0]])
+        >>> model = DominantSets(2, affinity="rbf", affinity_params={"gamma": 0.1}).fit(X)
+        >>> model.around(3).members
+        array([3, 4])
+        """
+        check_is_fitted(self, "similarity_")
+        return solve(self.similarity_, seeds=seeds, shift=shift, seed_shift=seed_shift)
 
     def __sklearn_tags__(self) -> Any:
         return set_tags(super().__sklearn_tags__(), self.affinity)

@@ -301,3 +301,31 @@ def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert 'pip install "dominantsets[cli]"' in error
+
+
+def test_the_set_around_a_seed(iris, tmp_path):
+    out = tmp_path / "labels.csv"
+    result = run(
+        "cluster", iris, "--label-column", "target", "--affinity", "sqeuclidean", "--seed", "7", "-o", out
+    )
+    assert result.exit_code == 0, result.output
+    rows = [line.split(",") for line in out.read_text().splitlines()[1:]]
+    assert rows[7][1] == "0"
+    assert {row[1] for row in rows} == {"0", "-1"}
+    for arguments, words in (
+        (["--seed", "150"], "no object of the file"),
+        (["--seed", "setosa"], "no object of the file"),
+        (["--seed", "7", "--summary", tmp_path / "s.json"], "leave out --summary"),
+    ):
+        wrong = run("cluster", iris, "--label-column", "target", *arguments)
+        assert wrong.exit_code == 2
+        assert words in wrong.output
+
+
+def test_seeds_by_name(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1\nb,c,1\na,c,1\nd,e,1\n")
+    result = run("cluster", tmp_path / "edges.csv", "--format", "edges", "--seed", "d", "-q")
+    assert result.exit_code == 0, result.output
+    labels = dict(line.split(",")[:2] for line in result.stdout.splitlines()[1:])
+    assert labels["d"] == labels["e"] == "0"
+    assert labels["a"] == "-1"

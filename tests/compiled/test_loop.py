@@ -42,7 +42,7 @@ def test_every_rule_takes_the_best_step_of_its_line(seed, shift):
         return False
     e = np.eye(N)
     for rule in (_kernels.FW, _kernels.PAIRWISE, _kernels.AWAY):
-        c, p, q, _ = _kernels.step(rule, shift, f, r[i], r[j], x[i], x[j], B[i, j])
+        c, p, q, _ = _kernels.step(rule, shift, shift, f, r[i], r[j], x[i], x[j], B[i, j])
         new = c * x + p * e[i] - q * e[j]
         if rule == _kernels.PAIRWISE:
             direction, largest = e[i] - e[j], x[j]
@@ -60,32 +60,32 @@ def test_every_rule_takes_the_best_step_of_its_line(seed, shift):
 def test_paper_step_sizes_without_a_shift():
     """Equations for gamma^FW, gamma^PFW and gamma^A with numbers chosen by hand."""
     f, r_i, r_j, a_ij = 0.5, 0.8, 0.4, 1.0
-    assert _kernels.step(_kernels.FW, 0.0, f, r_i, r_j, 0.1, 0.2, a_ij)[:2] == pytest.approx(
+    assert _kernels.step(_kernels.FW, 0.0, 0.0, f, r_i, r_j, 0.1, 0.2, a_ij)[:2] == pytest.approx(
         (1 - 0.3 / 1.1, 0.3 / 1.1)
     )
     # (r_i - r_j) / 2a = 0.2 reaches x_j = 0.2: truncated, a drop because x_i > 0
-    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, 0.0, f, r_i, r_j, 0.1, 0.2, a_ij)
+    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, 0.0, 0.0, f, r_i, r_j, 0.1, 0.2, a_ij)
     assert (c, p, q, kind) == (1.0, 0.2, 0.2, Step.DROP)
-    assert _kernels.step(_kernels.PAIRWISE, 0.0, f, r_i, r_j, 0.0, 0.2, a_ij)[3] == Step.SWAP
-    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, 0.0, f, r_i, r_j, 0.1, 0.3, a_ij)
+    assert _kernels.step(_kernels.PAIRWISE, 0.0, 0.0, f, r_i, r_j, 0.0, 0.2, a_ij)[3] == Step.SWAP
+    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, 0.0, 0.0, f, r_i, r_j, 0.1, 0.3, a_ij)
     assert (p, q, kind) == (pytest.approx(0.2), pytest.approx(0.2), Step.EXCHANGE)
     # away, because f - r_j = 0.1 > r_i - f = 0.05: gamma = 0.1 / 0.3, below x_j / (1 - x_j)
-    c, p, q, kind = _kernels.step(_kernels.AWAY, 0.0, 0.5, 0.55, 0.4, 0.1, 0.5, a_ij)
+    c, p, q, kind = _kernels.step(_kernels.AWAY, 0.0, 0.0, 0.5, 0.55, 0.4, 0.1, 0.5, a_ij)
     assert (c, p, q, kind) == (pytest.approx(1 + 1 / 3), 0.0, pytest.approx(1 / 3), Step.RETREAT)
-    c, p, q, kind = _kernels.step(_kernels.AWAY, 0.0, 0.5, 0.55, 0.4, 0.1, 0.2, a_ij)
+    c, p, q, kind = _kernels.step(_kernels.AWAY, 0.0, 0.0, 0.5, 0.55, 0.4, 0.1, 0.2, a_ij)
     assert (c, q, kind) == (pytest.approx(1.25), pytest.approx(0.25), Step.DROP)
     # 2 r_j - f <= 0: the paper takes the largest away step
-    assert _kernels.step(_kernels.AWAY, 0.0, 0.5, 0.55, 0.2, 0.1, 0.2, a_ij)[3] == Step.DROP
+    assert _kernels.step(_kernels.AWAY, 0.0, 0.0, 0.5, 0.55, 0.2, 0.1, 0.2, a_ij)[3] == Step.DROP
 
 
 @pytest.mark.parametrize("shift", [-2.0, -0.5])
 def test_where_the_curvature_is_not_negative_the_whole_step_is_taken(shift):
     # pairwise: a_ij + alpha <= 0
-    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, shift, 0.5, 0.8, 0.4, 0.1, 0.2, 0.5)
+    c, p, q, kind = _kernels.step(_kernels.PAIRWISE, shift, shift, 0.5, 0.8, 0.4, 0.1, 0.2, 0.5)
     assert (c, p, q, kind) == (1.0, 0.2, 0.2, Step.DROP)
     # fw: 2 r_i - f + alpha <= 0 or the optimum beyond 1
     r_i, f = 0.4, 0.39
-    c, p, q, kind = _kernels.step(_kernels.FW, -2.0, f, r_i, 0.1, 0.1, 0.2, 0.5)
+    c, p, q, kind = _kernels.step(_kernels.FW, -2.0, -2.0, f, r_i, 0.1, 0.1, 0.2, 0.5)
     assert (c, p, q, kind) == (0.0, 1.0, 0.0, Step.JUMP)
 
 

@@ -270,6 +270,12 @@ def cluster_command(
         float | None, typer.Option(min=0, help="Seconds after which to stop, with what is found.")
     ] = None,
     min_cluster_size: Annotated[int, typer.Option(min=1, help="Leave out smaller clusters.")] = 1,
+    seed: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only the set around this object (its name, or its number from 0); may be repeated."
+        ),
+    ] = None,
     label_column: Annotated[str | None, typer.Option(help="Column with classes, to score against.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column with the objects' names.")] = None,
     format: Annotated[Format | None, typer.Option(help="The file's format. [default: by its ending]")] = None,
@@ -316,6 +322,16 @@ def cluster_command(
             label_column=label_column,
             id_column=id_column,
         )
+        if seed:
+            if summary or plot or report:
+                raise files.FileError(
+                    "--seed gives one set as labels; leave out --summary, --plot and --report."
+                )
+            found, labels, typical = job.around(table, seed)
+            files.write_labels(output, table.ids, labels, typical, [found.exemplar])
+            if not quiet:
+                sys.stderr.write(f"{found!r}, {time.perf_counter() - began:.1f} s\n")
+            return
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = job.run(table, bar=not quiet)

@@ -18,8 +18,9 @@ from dominantsets._checks import memory_available, require_memory
 from dominantsets.app.files import FileError, Table
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.estimator import DominantSets
-from dominantsets.similarity import AFFINITIES
+from dominantsets.similarity import AFFINITIES, as_similarity
 from dominantsets.similarity.factory import PRECOMPUTED
+from dominantsets.solvers import DominantSet, solve
 from dominantsets.solvers.result import End
 
 SHIFTS = ("auto", "guaranteed", "sufficient")
@@ -71,6 +72,26 @@ class Job:
         features = X if affinity not in PRECOMPUTED and not params else None
         return Result(model, table, features)
 
+    def around(self, table: Table, names: list[str]) -> tuple[DominantSet, Any, Any]:
+        """The dominant set around objects of a table, by name or number; labels, and weights up to 1."""
+        X, affinity, params = self._prepared(table)
+        numbers = {name: i for i, name in enumerate(table.ids)} if table.ids is not None else {}
+        seeds = [numbers[name] if name in numbers else _number(name, table) for name in names]
+        shift = shift_of(self.shift)
+        affinity = "sqeuclidean" if affinity == "auto" else affinity  # which compares whole clusterings
+        similarity = as_similarity(X, affinity, **(params or {}))
+        found = solve(
+            similarity,
+            seeds=seeds,
+            shift=0.0 if isinstance(shift, str) else shift,
+            algorithm=self.algorithm,
+            tol=self.tol,
+            max_time=self.max_time,
+        )
+        labels, typical = np.full(similarity.n, -1), np.zeros(similarity.n)
+        labels[found.members], typical[found.members] = 0, found.weights / found.weights.max()
+        return found, labels, typical
+
     def _prepared(self, table: Table) -> tuple[Any, str, dict[str, Any] | None]:
         """The data, its affinity, and the affinity's parameters."""
         data, matrix = table.data, self.matrix
@@ -87,6 +108,13 @@ class Job:
         if self.convert == "path":
             return data, "path", {"metric": "precomputed"}
         return distance_to_similarity(data, self.convert), "precomputed", None
+
+
+def _number(name: str, table: Table) -> int:
+    """The number of an object that has no name."""
+    if table.ids is None and name.isdecimal() and int(name) < table.data.shape[0]:
+        return int(name)
+    raise FileError(f"--seed {name} is no object of the file, which has {table.data.shape[0]:,} of them.")
 
 
 def shift_of(text: str, words: tuple[str, ...] = ("auto",)) -> float | str:

@@ -19,7 +19,7 @@ import numpy as np
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 
-_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius")
+_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius", "global_gap")
 
 
 class Snapshot(NamedTuple):

@@ -17,6 +17,7 @@ from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.options import MULTIPLY, check_run
 from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Extraction:
         degrees: Floats | None = None,
         judged: bool = False,
         warm: Sequence[DominantSet] = (),
+        weights: Floats | None = None,
     ) -> None:
         self.end: End | None = None
         self.judgements: list[Judgement] = []
@@ -52,11 +54,12 @@ class Extraction:
         self.n_clusters = self.n_skipped = 0
         self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
-        self._problem = problem = make_problem(similarity, shift, degrees)
+        self._problem = problem = make_problem(similarity, shift, degrees, weights=weights)
         self._options, self._monitor = options, monitor
         self._min_size = min_cluster_size
         self._largest_degree = problem.largest_degree()
-        pairs = similarity.n * (similarity.n - 1)
+        objects = similarity.n if weights is None else float(weights.sum())
+        pairs = objects * (objects - 1)
         mean = problem.total_degree() / pairs if pairs else 0.0
         own = mean if similarity.self_similarity is None else similarity.self_similarity
         self.coherence = mean + COHERENT * (own - mean)
@@ -92,7 +95,7 @@ class Extraction:
         problem, similarity = self._problem, self._problem.similarity
         if problem.n_alive == 0:
             return End.ALL_ASSIGNED
-        if problem.n_alive == 1:
+        if problem.n_alive == 1 and problem.copies is None:
             return End.NO_SIMILARITY
         components = similarity.components
         if components is not None and np.bincount(components[problem.alive]).max() == 1:
@@ -197,6 +200,7 @@ def peel(
     algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
+    sample_weight: Any = None,
 ) -> Peeling:
     r"""Find dominant sets one after another, each among the objects that the earlier ones left.
 
@@ -216,9 +220,10 @@ def peel(
         The resolution, as in :func:`solve`.
     algorithm : str, default="auto"
         The solver, as in :func:`solve`.
-    start : {"vertex", "barycenter"}, int or array, default="vertex"
-        As in :func:`solve`. An object or weights hold for the first cluster; the later ones start at
-        their vertex (those that multiply weights: at their barycenter).
+    start : {"vertex", "barycenter", "global"}, int or array, default="vertex"
+        As in :func:`solve`; "global": each cluster is the best one of what is left. An object or
+        weights hold for the first cluster; the later ones start at their vertex (those that multiply
+        weights: at their barycenter).
     tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000
@@ -235,6 +240,8 @@ def peel(
         Whether to record every iteration.
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop.
+    sample_weight : array of shape (n,), optional
+        For how many objects each one stands, as in :func:`solve`.
 
     Returns
     -------
@@ -259,6 +266,10 @@ def peel(
     options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace, algorithm_params).checked()
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, min_cluster_size)
+    weights = None
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, similarity.n)
+        options = chosen_with_weights(options, similarity, float(shift))
     options = options.chosen_for(similarity, float(shift))
     options.check_start(similarity.n)
     return Peeling(
@@ -268,6 +279,7 @@ def peel(
         options=options,
         min_cluster_size=int(min_cluster_size),
         monitor=Monitor(max_time, callback),
+        weights=weights,
     )
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import evenly
 from dominantsets.solvers import DominantSet, Point, Problem
@@ -66,22 +66,28 @@ def judge(problem: Problem, found: DominantSet) -> Judgement:
     slack = 1e-9 * max(abs(found.threshold), abs(problem.shift))
     joiners = problem.joiners(Point(found.members, found.weights), found.threshold + slack)
     together = np.concatenate([found.members, joiners])
-    return Judgement(len(found), joiners.size, sharpness(problem.similarity, problem.shift, together))
+    members, others = (round(float(problem.copies_of(some).sum())) for some in (found.members, joiners))
+    copies = problem.copies_of(together)
+    return Judgement(members, others, sharpness(problem.similarity, problem.shift, together, copies))
 
 
-def sharpness(similarity: Similarity, shift: float, objects: Ints) -> float:
+def sharpness(similarity: Similarity, shift: float, objects: Ints, copies: Floats | None = None) -> float:
     """1 minus the largest eigenvalue of J over some objects, 1 for a single one.
 
-    nan where objects have no similarity to their copies, or where that and the shift are not above 0.
+    ``copies`` is how many each of them stands for. nan where objects have no similarity to their copies, or
+    where that and the shift are not above 0.
     """
     if similarity.self_similarity is None or objects.size == 0:
         return float("nan")
-    few = evenly(objects, similarity.scatter_limit(SOME, MANY))
+    places = evenly(np.arange(objects.size), similarity.scatter_limit(SOME, MANY))
+    few = objects[places]
     kappa = similarity.self_similarities(few) + shift
     if few.size < 2:
         return 1.0
     if float(kappa.min()) <= 0.0:
         return float("nan")
     scale = objects.size / few.size / kappa
+    if copies is not None:
+        scale = scale * copies[places]
     J = similarity.scatter(few, kappa - shift, scale, SOME)
     return 1.0 - float(np.linalg.eigvalsh(J)[-1])

@@ -7,7 +7,7 @@ clock and the callback in between.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,28 +52,34 @@ class Record(NamedTuple):
 
 
 @compiled
+def _at(values: NDArray[np.float64], i: int) -> Any:
+    return values[i] if values.size > 1 else values[0]
+
+
+@compiled
 def step(
-    rule: int, alpha: float, f: float, r_i: float, r_j: float, x_i: float, x_j: float, a_ij: float
-) -> tuple[float, float, float, int]:
+    rule: int, alpha_i: float, alpha_j: float, f: float, r_i: float, r_j: float, x_i: float, x_j: float,
+    a_ij: float,
+) -> tuple[float, float, float, int]:  # fmt: skip
     """One step ``x <- c x + p e_i - q e_j`` of the exact line search: (c, p, q, kind).
 
-    Written for B = A - alpha I, so that f and r here are the paper's minus alpha. Where the curvature
+    Written for B = A - diag(alpha), so that f and r here are the paper's minus alpha. Where the curvature
     along the direction is not negative the whole step is taken.
     """
     if rule == PAIRWISE:
         gamma = x_j
-        curvature = 2.0 * (a_ij + alpha)
+        curvature = 2.0 * a_ij + alpha_i + alpha_j
         if curvature > 0.0 and (r_i - r_j) < gamma * curvature:
             return 1.0, (r_i - r_j) / curvature, (r_i - r_j) / curvature, EXCHANGE
         return 1.0, gamma, gamma, (DROP if x_i > 0.0 else SWAP)
     if rule == AWAY and r_i - f < f - r_j:
         gamma = x_j / (1.0 - x_j)
-        curvature = 2.0 * r_j - f + alpha
+        curvature = 2.0 * r_j - f + alpha_j
         if curvature > 0.0 and (f - r_j) < gamma * curvature:
             gamma = (f - r_j) / curvature
             return 1.0 + gamma, 0.0, gamma, RETREAT
         return 1.0 + gamma, 0.0, gamma, DROP
-    curvature = 2.0 * r_i - f + alpha
+    curvature = 2.0 * r_i - f + alpha_i
     if curvature > 0.0 and (r_i - f) < curvature:
         gamma = (r_i - f) / curvature
         return 1.0 - gamma, gamma, 0.0, TOWARD
@@ -266,6 +272,7 @@ def _move(walk: Walk, k: int, weight: float) -> None:
 def ascend(
     rule: int,
     alpha: float,
+    alphas: NDArray[np.float64],
     tol: float,
     floor: float,
     budget: int,
@@ -279,9 +286,10 @@ def ascend(
     """Up to ``budget`` steps of one rule; returns (why it came back, steps done).
 
     Row ``slot[i]`` of ``columns`` is column i of the similarity (off the diagonal; what stands on the
-    diagonal is never used). ``stamp[slot]`` is set to the time of its last use. Comes back with LOOK
-    where the running gap says converged, is below ``floor`` or nothing moves: the caller recomputes
-    before it accepts that.
+    diagonal is never used); ``alphas`` are what is subtracted there, one number where all share it, and
+    ``alpha`` is the unit of the tolerance. ``stamp[slot]`` is set to the time of its last use. Comes back
+    with LOOK where the running gap says converged, is below ``floor`` or nothing moves: the caller
+    recomputes before it accepts that.
     """
     tracing = record.f.size > 0
     done = 0
@@ -301,7 +309,8 @@ def ascend(
             code = WANT_COLUMN
             break
         a_ij = np.float64(columns[slot[i], j]) if rule == PAIRWISE else 0.0
-        c, p, q, kind = step(rule, alpha, f, r_i, r_j, x_i, x_j, a_ij)
+        alpha_i, alpha_j = _at(alphas, i), _at(alphas, j)
+        c, p, q, kind = step(rule, alpha_i, alpha_j, f, r_i, r_j, x_i, x_j, a_ij)
         if p > 0.0 and slot[i] < 0:
             walk.counters[WANTED] = i
             code = WANT_COLUMN
@@ -323,10 +332,10 @@ def ascend(
         done += 1
         if kind == JUMP:
             stamp[slot[i]] = now
-            _jump(walk, i, alpha, columns[slot[i]])
+            _jump(walk, i, alpha_i, columns[slot[i]])
             continue
         walk.numbers[0] = (
-            c * c * f + 2.0 * c * (p * r_i - q * r_j) - alpha * (p * p + q * q) - 2.0 * p * q * a_ij
+            c * c * f + 2.0 * c * (p * r_i - q * r_j) - alpha_i * p * p - alpha_j * q * q - 2.0 * p * q * a_ij
         )
         walk.numbers[1] = scale * c
         if walk.numbers[1] < 1e-100 or walk.numbers[1] > 1e100:
@@ -336,11 +345,11 @@ def ascend(
         if p > 0.0:
             stamp[slot[i]] = now
             _move(walk, i, c * x_i + p)
-            walk.r[i] -= p * (alpha + np.float64(columns[slot[i], i])) / c
+            walk.r[i] -= p * (alpha_i + np.float64(columns[slot[i], i])) / c
         if q > 0.0:
             stamp[slot[j]] = now
             _move(walk, j, 0.0 if kind in (DROP, SWAP) else c * x_j - q)
-            walk.r[j] += q * (alpha + np.float64(columns[slot[j], j])) / c
+            walk.r[j] += q * (alpha_j + np.float64(columns[slot[j], j])) / c
         few = FEW * walk.counters[SIZE] < walk.r.size
         by_fence = rule != FW and not few
         if rule == PAIRWISE:
@@ -362,8 +371,9 @@ def exchange(
 ) -> int:
     """Pairwise steps within a block of coordinates, in place, the others fixed: how many.
 
-    B has -alpha on its diagonal; y keeps its sum, which need not be 1; r are the payoffs of the block in
-    the whole problem, so that what is fixed enters through them. Ends where no exchange gains ``tol``.
+    B has minus the shifts on its diagonal; y keeps its sum, which need not be 1; r are the payoffs of the
+    block in the whole problem, so that what is fixed enters through them. Ends where no exchange gains
+    ``tol``.
     """
     for done in range(budget):
         i, j = 0, -1
@@ -374,7 +384,7 @@ def exchange(
                 j = k
         if j < 0 or r[i] - r[j] <= tol:
             return done
-        _, gamma, _, kind = step(PAIRWISE, -B[i, i], 0.0, r[i], r[j], y[i], y[j], B[i, j])
+        _, gamma, _, kind = step(PAIRWISE, -B[i, i], -B[j, j], 0.0, r[i], r[j], y[i], y[j], B[i, j])
         if y[i] + gamma == y[i] and y[j] - gamma == y[j]:
             return done
         y[i] += gamma
@@ -389,7 +399,7 @@ def exchange(
 def replicate(x: NDArray[np.float64], r: NDArray[np.float64], f: float, lift: float) -> tuple[int, float]:
     """One step x_i <- x_i (r_i + lift) / (f + lift) in place: (support before, squared movement).
 
-    ``lift`` is the shift where it is positive (the off-diagonal form), else 0. Weights that underflow
+    ``lift`` is the largest shift where it is positive (the off-diagonal form), else 0. Weights that underflow
     are set to 0, because denormal numbers would slow every later product down.
     """
     total = 0.0

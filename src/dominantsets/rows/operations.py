@@ -14,7 +14,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey
+from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey, blas
 from dominantsets.rows.memory import PIECE_BYTES, kernel_lengths, kernel_rows, local
 
 _NOBODY = np.empty(0, dtype=bool)
@@ -98,6 +98,26 @@ def gradient(block: Block, recipe: Recipe, mixture: Mixture, objects: Ints, weig
     out = here.rows.products(mixture.rows, here.form(mixture.rows, times=mixture.total, added=added))
     compiled_rows.subtract_at(out, block.places(objects), here.diagonal, weights)
     return out
+
+
+def products_of_columns(block: Block, recipe: Recipe, along: Floats) -> Floats:
+    """W'W of the columns W = (u, (b - u · along) / 2, 1)."""
+    here, d = local(block, recipe), along.size
+
+    def work(whole: slice) -> Floats:
+        out = np.zeros((d + 2, d + 2))
+        for piece in row_blocks(whole.stop - whole.start, 8 * (d + 2), PIECE_BYTES):
+            part = slice(whole.start + piece.start, whole.start + piece.stop)
+            W = np.empty((piece.stop - piece.start, d + 2))
+            np.multiply(here.rows.take(part), recipe.formula.root, out=W[:, :d])
+            bias = recipe.formula.bias(here.square_norms[part])
+            W[:, d] = (0.0 if bias is None else 0.5 * bias) - 0.5 * (W[:, :d] @ along)
+            W[:, d + 1] = 1.0
+            out += W.T @ W
+        return out
+
+    with blas().limit(limits=1, user_api="blas"):  # our threads are enough of them
+        return np.asarray(sum(parallel_map(work, thread_slices(block.size, GRAIN // d))))
 
 
 # of partitions -----------------------------------------------------------------------------------------

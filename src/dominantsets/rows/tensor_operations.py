@@ -238,7 +238,7 @@ class FormulaTensors:
         return mixed.all, torch.zeros(tiles.s, dtype=torch.float64, device=self.device)
 
     def inside(
-        self, tiles: Tiles, weights: Tensor, shift: float, bias_sum: Tensor, products: tuple[Tensor, Tensor]
+        self, tiles: Tiles, weights: Tensor, shift: Any, bias_sum: Tensor, products: tuple[Tensor, Tensor]
     ) -> Tensor:
         """r of the members, as the tiles are, from what ``products`` gives for the mixtures."""
         values, bias, own = self.from_products(*products)
@@ -372,6 +372,16 @@ def gradient(rows: TensorRows, recipe: Recipe, mixture: Mixture, objects: Ints, 
     here, places = local(rows, recipe), rows.send(objects)
     out = here.swept(here.root * rows.send(mixture.rows), mixture.total, mixture.bias_sum)
     out[places] -= here.own_at(places) * rows.send(weights)
+    return rows.host(out)
+
+
+def products_of_columns(rows: TensorRows, recipe: Recipe, along: Floats) -> Floats:
+    here, d = local(rows, recipe), len(along)
+    out = torch.zeros((d + 2, d + 2), dtype=torch.float64, device=rows.device)
+    for _, u, bias in _blocks(here, d + 2):
+        t = -(u @ rows.send(along)) if bias is None else bias - u @ rows.send(along)
+        W = torch.cat([u, 0.5 * t[:, None], torch.ones_like(t)[:, None]], 1)
+        out += W.T @ W
     return rows.host(out)
 
 

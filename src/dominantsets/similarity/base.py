@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import require_memory
@@ -15,8 +16,13 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Cores, Recipe, Rows
 
+EPS = float(np.finfo(np.float64).eps)
 AXES = 128  # of the points that stand for objects
 PROFILES = 64  # objects to which similarities describe an object that has no features
+SMALL = 200  # objects up to which a matrix is factorised only to see whether there is but one maximum
+FEW = 1_000  # objects up to which a bound of the largest eigenvalue is that eigenvalue
+ROUNDS, LOOKED_AT = 8, 20_000  # products that a bound of the largest eigenvalue takes; one, if they are dear
+EXPANDED = 300  # objects up to which a matrix is written as products of rows, one for each eigenvector
 HASHED = 256  # objects with hashed similarities, where only a function can reach the data
 
 
@@ -24,6 +30,23 @@ def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
     """Set the entries where row and column are the same object to zero, in place."""
     block[np.equal.outer(rows, cols)] = 0.0
     return block
+
+
+def negative_definite_on_face(B: Floats) -> bool:
+    r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
+
+    In the basis :math:`e_k - e_0` the form is a matrix of one row less; its negative must have a
+    Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
+    """
+    if len(B) == 1:
+        return True
+    C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
+    C[np.diag_indices_from(C)] -= len(B) * EPS * max(float(np.abs(B).max()), 1e-300) * 4
+    try:
+        cholesky(C, lower=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
 
 
 def evenly(objects: Ints, count: int) -> Ints:
@@ -63,6 +86,20 @@ class Coordinates(NamedTuple):
     rows: Floats
     extra: Floats
     own: float
+
+
+class Expansion(NamedTuple):
+    r"""Similarities as :math:`u_i \cdot u_j + b_i + b_j + m` off the diagonal, objects one after another.
+
+    ``own`` is what this has on the diagonal, one number where all share it; ``error`` bounds what any entry
+    is off.
+    """
+
+    rows: Floats
+    bias: Floats
+    own: Floats
+    offset: float
+    error: float
 
 
 class Similarity(ABC):
@@ -135,6 +172,7 @@ class Similarity(ABC):
     is_elliptic: bool = False
     n_groups: int | None = None
     costs_all_pairs: bool = True
+    all_sets_by: str = ""  # how all dominant sets are found with proof: "tree", "boxes" or not
 
     @property
     def in_memory(self) -> bool:
@@ -275,6 +313,57 @@ class Similarity(ABC):
             "algorithm='exact' needs a path-based similarity, which has a single-linkage tree; pass "
             "affinity='path', or leave algorithm at 'auto'."
         )
+
+    def concave(self, shift: float) -> bool:
+        """Whether f is known to be strictly concave on the whole simplex: it then has one maximum."""
+        if self.n > SMALL or self.components is not None:
+            return False
+        every = np.arange(self.n)
+        A = self.block(every, every)
+        A[np.diag_indices_from(A)] = -shift
+        return negative_definite_on_face(A)
+
+    def top_outside(self, seeds: Ints) -> float:
+        r"""A shift of the others above which every dominant set meets the seeds (docs/theory-seeds.md).
+
+        An upper bound of :math:`x^T C x / |x|^2` for :math:`x \ge 0` on the others, with
+        :math:`C = A - (1 a^T + a 1^T) / 2` and a the mean of the seeds' columns: its largest eigenvalue, for
+        few objects. Else that of A, which has no negative entries, so that it is at most
+        :math:`\max_i (A y)_i / y_i` for every y > 0.
+        """
+        others = np.setdiff1d(np.arange(self.n), seeds, assume_unique=True)
+        if others.size <= FEW:
+            C, a = self.block(others, others), self.block(others, seeds).mean(axis=1)
+            C -= 0.5 * np.add.outer(a, a)
+            values = np.linalg.eigvalsh(C)
+            return float(values[-1] + 1e-9 * np.abs(values).max())
+        y, top = np.ones(others.size), np.inf
+        for _ in range(1 if self.costs_all_pairs and self.n > LOOKED_AT else ROUNDS):
+            product = self.gradient(others, y)[others]
+            top = min(top, float((product / y).max(initial=0.0)))
+            # half of the last y keeps it positive, and from swinging between two sides
+            y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
+        return top * (1.0 + 1e-9)
+
+    def expanded(
+        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
+    ) -> Expansion:
+        """Some objects in low-rank form with ``own + shift > 0``: here by eigenvectors of their matrix."""
+        if objects.size > EXPANDED:
+            raise ValueError(
+                f"{purpose} of a {type(self).__name__} similarity is looked for among at most "
+                f"{EXPANDED} objects, got {objects.size:,}; features with affinity 'sqeuclidean', 'cosine' "
+                "or 'linear' and path-based similarity have no such limit."
+            )
+        A = self.block(objects, objects)
+        values, vectors = np.linalg.eigh(A)
+        size = max(float(np.abs(values).max()), float(np.abs(shift).max()), 1e-300)
+        own = max(-float(values[0]), 1e-3 * size - float(np.min(shift)))
+        rows = vectors * np.sqrt(np.maximum(values + own, 0.0))
+        off = rows @ rows.T - A
+        off[np.diag_indices_from(off)] -= own
+        error = float(np.abs(off).max()) + 4 * objects.size * EPS * (size + own)
+        return Expansion(rows, np.zeros(objects.size), np.full(1, own), 0.0, error)
 
     # new objects ----------------------------------------------------------------------------------------
 

@@ -8,12 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
-from dominantsets.similarity.base import Coordinates, OfRows, Similarity, of_rows, off_diagonal
+from dominantsets.similarity.base import (
+    EXPANDED,
+    Coordinates,
+    Expansion,
+    OfRows,
+    Similarity,
+    of_rows,
+    off_diagonal,
+)
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
+CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
+PROVEN_FEATURES = 3  # up to which all dominant sets are found with proof
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
@@ -51,6 +62,10 @@ class LowRank(OfRows):
         self.self_similarity = float(formula.own(self.sums.squares / self.n))
 
     @property
+    def all_sets_by(self) -> str:  # type: ignore[override]
+        return "boxes" if self.n_features <= PROVEN_FEATURES else ""
+
+    @property
     def local(self) -> FormulaRows:
         """The rows themselves, where they are in memory."""
         return local(self.rows.only_block(), self.recipe)
@@ -72,6 +87,69 @@ class LowRank(OfRows):
 
     def require_dual(self) -> LowRank:
         return self
+
+    def concave(self, shift: float) -> bool:
+        """By the trace of the scatter, from sums that are known; its eigenvalue only where that is cheap."""
+        least, most = self.least_own + shift, float(self.formula.own(self.longest**2)) + shift
+        if least <= 0.0 or self.n == 1:
+            return self.n == 1
+        sums, c = self.sums, self.formula.factor
+        trace = c * (sums.squares - float(sums.rows @ sums.rows) / self.n)
+        if trace <= 0.9 * least:
+            return True
+        if trace >= most * min(self.n_features, self.n - 1) or self.n * self.n_features**2 > CHEAP:
+            return False
+        objects = np.arange(self.n)
+        scale = 1.0 / (self.self_similarities(objects) + shift)
+        top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
+        return top < 1.0 - 1e-9
+
+    def expanded(
+        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
+    ) -> Expansion:
+        require_memory(
+            32 * objects.size * (self.n_features + 2),
+            f"the search for {purpose} among {objects.size:,} objects",
+            "it works on rows in memory, whatever they come from",
+        )
+        V = self.rows_of(objects)
+        squares = np.einsum("ij,ij->i", V, V)
+        own = self.formula.diagonal(squares)
+        least = float(np.min(own + shift))
+        if least <= 0.0 and objects.size <= EXPANDED:
+            return super().expanded(objects, shift, purpose)
+        if least <= 0.0:
+            raise ValueError(
+                f"{purpose} of more than {EXPANDED} objects needs a shift that is larger by "
+                f"{-least:.6g} here: below it the problem is not concave along any single object."
+            )
+        bias = self.formula.bias(squares)
+        bias = np.zeros(objects.size) if bias is None else bias
+        return Expansion(self.formula.root * V, bias, own, self.formula.offset, 0.0)
+
+    def top_outside(self, seeds: Ints) -> float:
+        r"""From a (d + 2) × (d + 2) matrix: outside the seeds the matrix has a low-rank form too.
+
+        With a the mean of the seeds' columns,
+        :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
+        :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
+        """
+        if self.n_features > WIDE:
+            return super().top_outside(seeds)
+        formula, d = self.formula, self.n_features
+        mean = formula.root * self.rows_of(seeds).mean(axis=0)
+        V = self.rows_of(seeds)
+        bias = formula.bias(np.square(V).sum(axis=1))
+        bias = np.zeros(seeds.size) if bias is None else bias
+        V = formula.root * V
+        mine = np.column_stack([V, 0.5 * (bias - V @ mean), np.ones(seeds.size)])
+        G = self.rows.total("products_of_columns", self.recipe, mean) - mine.T @ mine
+        K = np.eye(d + 2)
+        K[d:, d:] = [[0.0, 1.0], [1.0, -bias.mean()]]
+        values, vectors = np.linalg.eigh(G)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        eigenvalues = np.linalg.eigvalsh(half.T @ K @ half)
+        return float(eigenvalues[-1] + 1e-9 * np.abs(eigenvalues).max()) - self.least_own
 
     # the questions of a similarity ----------------------------------------------------------------------
 

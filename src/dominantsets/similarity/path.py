@@ -43,6 +43,7 @@ class Path(Similarity):
     """
 
     costs_all_pairs = False
+    all_sets_by = "tree"
 
     def __init__(self, X: Any, *, metric: str = "euclidean", min_samples: int = 1) -> None:
         check_choice("metric", metric, ("euclidean", "precomputed"))

@@ -1,6 +1,8 @@
 """One dominant set: solvers that take a problem and return the set with its certificate."""
 
 from dominantsets.solvers.api import make_problem, solve
+from dominantsets.solvers.branch_and_bound import GlobalOptimum
+from dominantsets.solvers.global_optimum import global_optimum
 from dominantsets.solvers.hypergraph import solve_hypergraph
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.options import ALGORITHMS, SolverOptions
@@ -13,6 +15,7 @@ __all__ = [
     "Callback",
     "DominantSet",
     "End",
+    "GlobalOptimum",
     "Monitor",
     "PathSpectrum",
     "Point",
@@ -22,6 +25,7 @@ __all__ = [
     "Status",
     "Step",
     "Trace",
+    "global_optimum",
     "make_problem",
     "path_clusters",
     "path_spectrum",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,8 @@ from joblib import Parallel, delayed
 
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers.branch_and_bound import optimise
+from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.exponential import replicate_exponentially
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
@@ -21,9 +24,11 @@ from dominantsets.solvers.options import SolverOptions, check_run, starting_poin
 from dominantsets.solvers.path_following import follow_path
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
+from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, solve_welded, started_at
 from dominantsets.solvers.shrink_expand import shrink_and_expand
 from dominantsets.solvers.trajectory import solve_trajectory
 from dominantsets.solvers.tree import solve_exactly
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights
 from dominantsets.solvers.working_set import solve_working_set
 
 METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
@@ -45,13 +50,23 @@ PROBLEMS = {
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
 
 
-def make_problem(similarity: Similarity, shift: float, degrees: Any = None) -> HostProblem:
-    """The problem of a similarity, which can solve itself where its objects are."""
+def make_problem(
+    similarity: Similarity, shift: float, degrees: Any = None, extra: Any = None, weights: Any = None
+) -> HostProblem:
+    """The problem of a similarity, which can solve itself where its objects are.
+
+    ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
+    numbers of objects that each stands for, which are not there together with it.
+    """
     similarity = similarity.for_solving()
     module, name = PROBLEMS[similarity.posed_as(shift)]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )
+    problem.extra = extra
+    if weights is not None:
+        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift), weights
+        problem.remove(np.flatnonzero(weights == 0.0))
     return problem
 
 
@@ -60,7 +75,12 @@ class HostProblem(Problem):
 
     def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
         """Solve from a start as users name it (that of the options, where none is given)."""
-        start = options.begin(options.start if start is None else start)
+        start = options.start if start is None else start
+        if isinstance(start, str) and start == "global":
+            return optimise(self, options, monitor).cluster
+        return self._solve(options, monitor, options.begin(start))
+
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         if options.algorithm == "exact":
             return solve_exactly(self, options, monitor)
         return self.solve_from(starting_point(self, start), options, monitor)
@@ -137,6 +157,11 @@ def solve(
     algorithm_params: dict[str, Any] | None = None,
     trace: bool = False,
     callback: Callback | None = None,
+    seeds: Any = None,
+    seed_shift: float | str = "auto",
+    weld: bool = False,
+    sample_weight: Any = None,
+    min_members: int = 1,
 ) -> DominantSet:
     r"""Find one dominant set: a local maximum of :math:`x^T (A - \alpha I) x` over the simplex.
 
@@ -154,10 +179,11 @@ def solve(
         highest value of a path-based similarity, in one pass over its tree). "auto" is "dual" or "exact"
         where the similarity has that structure, "working-set" for graphs of 2,000 objects and more and for
         kernels of features from 20,000, else "pairwise".
-    start : {"vertex", "barycenter"}, int or array, default="vertex"
+    start : {"vertex", "barycenter", "global"}, int or array, default="vertex"
         All mass on the object with the largest row sum, equal weights, all mass on one object, or
-        weights. Replicator dynamics cannot start at a vertex, which is a fixed point of it; "trajectory" and
-        "path-following" begin with equal weights.
+        weights. "global": wherever the best dominant set is, see :func:`global_optimum`. Replicator
+        dynamics cannot start at a vertex, which is a fixed point of it; "trajectory" and "path-following"
+        begin with equal weights.
     shift : float, default=0.0
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
@@ -179,12 +205,33 @@ def solve(
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. "exact" is one pass,
         which calls it once and has no trace.
+    seeds : int or array of int, optional
+        Objects that the set is to be around (a constrained dominant set): the others have a shift of at
+        least ``seed_shift``, and the solver starts at the seeds unless a start is given. One seed is a
+        member of every answer; of several, at least one is.
+    seed_shift : float or "auto", default="auto"
+        The shift of objects that are no seeds, where it is above ``shift``. "auto": large enough that
+        every dominant set meets the seeds (docs/theory-seeds.md), which makes large sets. With less the set
+        is smaller and may lose the seeds: then there is a warning.
+    weld : bool, default=False
+        Whether seeds have equal weights, so that all of them are members. For sqeuclidean, cosine and
+        linear features, and up to 300 objects of other similarities.
+    sample_weight : array of shape (n,), optional
+        For how many objects each one stands, whole or not: the answer is that of as many copies
+        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
+        together with seeds.
+    min_members : int, default=1
+        No weight may exceed 1 / min_members, so that at least so many objects have one
+        (docs/theory-size.md). For sqeuclidean, cosine and linear features, and up to 300 objects of other
+        similarities; the gap is that of the capped problem, the margin is taken from the level of members
+        below the cap. Not together with seeds or weights.
 
     Returns
     -------
     DominantSet
-        Members, weights and the recomputed certificate. Ctrl-C does not raise: it returns what has
-        been reached, with ``Status.INTERRUPTED``.
+        Members, weights and the recomputed certificate; with ``global_gap`` where f is concave, so that
+        no other dominant set exists (:func:`global_optimum` looks for the best one elsewhere). Ctrl-C does
+        not raise: it returns what has been reached, with ``Status.INTERRUPTED``.
 
     Examples
     --------
@@ -201,9 +248,36 @@ def solve(
     """
     check_run(shift, max_time)
     options = SolverOptions(algorithm, start, tol, max_iter, 0.0, trace, algorithm_params).checked()
-    problem = make_problem(as_similarity(S), float(shift))
+    similarity, extra = as_similarity(S), None
+    if seeds is not None:
+        seeds = checked_seeds(seeds, similarity.n)
+        extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
+        if weld:
+            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
+            say_if_lost(found, seeds)
+            return found
+        options = started_at(options, seeds, similarity.n)
+    weights = None
+    if min_members != 1:
+        if sample_weight is not None or seeds is not None or options.algorithm != "auto":
+            raise ValueError(
+                "min_members goes with neither seeds, sample_weight nor an algorithm; leave them out."
+            )
+        options.check_start(similarity.n)
+        return solve_capped(similarity, min_members, float(shift), options, Monitor(max_time, callback))
+    if sample_weight is not None and seeds is not None:
+        raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, similarity.n)
+        options = chosen_with_weights(options, similarity, float(shift))
+    problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)
     monitor = Monitor(max_time, callback)
     monitor.n_left = problem.n
-    return problem.solve(options, monitor)
+    found = problem.solve(options, monitor)
+    if seeds is not None:
+        say_if_lost(found, seeds)
+    if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
+        return replace(found, global_gap=2.0 * found.gap)
+    return found

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 
 from dominantsets._typing import Floats
+from dominantsets.similarity.base import negative_definite_on_face
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
 
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
-STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
 EPS = float(np.finfo(np.float64).eps)
+STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
 # what a solver's claim becomes where the recomputed gap is above tolerance
 _CLAIMS = {
     Status.CONVERGED: Status.STALLED,
@@ -41,6 +41,9 @@ class Certifiable(Protocol):
 
     def curvature(self, x: Point) -> Floats:
         """The second derivatives of f on the support, up to a positive factor."""
+
+    def is_everybody(self, x: Point) -> bool:
+        """Whether all objects are members and f is quadratic: a strict maximum is then the only one."""
 
 
 def certify(
@@ -70,6 +73,8 @@ def certify(
             strict = face
         elif members.size <= STRICT_LIMIT:
             strict = negative_definite_on_face(problem.curvature(x))
+    # where f is concave its tangent bounds it: f(y) - f(x) <= 2 r'(y - x)
+    whole = bool(strict) and problem.is_everybody(x)
     center, radius = ball or (None, None)
     return DominantSet(
         members=members,
@@ -85,6 +90,7 @@ def certify(
         algorithm=options.algorithm,
         center=center,
         radius=radius,
+        global_gap=2.0 * gap if outcome.best or whole else None,
     )
 
 
@@ -99,20 +105,3 @@ def undecided(f: float, low: float, high: float, outside: float, shift: float) -
     gap = max(0.0, high - f, outside - f)
     least = max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
     return stationary(f, low, high, outside, shift) and not f - outside <= least
-
-
-def negative_definite_on_face(B: Floats) -> bool:
-    r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
-
-    In the basis :math:`e_k - e_0` the form is a matrix of one row less; its negative must have a
-    Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
-    """
-    if len(B) == 1:
-        return True
-    C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
-    C[np.diag_indices_from(C)] -= len(B) * EPS * max(float(np.abs(B).max()), 1e-300) * 4
-    try:
-        cholesky(C, lower=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True

@@ -198,12 +198,15 @@ class _Search:
 class ChunkDual:
     """The dual problem of objects in blocks: what an ascent needs, in rounds."""
 
-    def __init__(self, similarity: LowRank, shift: float, mask: Mask, n_alive: int) -> None:
+    def __init__(
+        self, similarity: LowRank, shift: float, mask: Mask, n_alive: int, extra: Floats | None = None
+    ) -> None:
         self.similarity, self.shift = similarity, shift
         self.root = similarity.formula.root
         self.reach = self.root * similarity.longest
         self._mask = mask
         self._spec = ProblemSpec(similarity.recipe, shift, n_alive)
+        self._extra = None if extra is None else similarity.rows.cut(extra)
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """The product U'x."""
@@ -222,19 +225,19 @@ class ChunkDual:
         ]
         while pending := [search for search in searches if search.found is None]:
             requests = [search.look for search in pending]
-            replies = self.similarity.rows.ask(look, self._spec, requests, mask=self._mask)
+            replies = self.similarity.rows.ask(look, self._spec, requests, mask=self._mask, each=self._extra)
             for search, mine in zip(pending, zip(*replies, strict=True), strict=True):
                 search.receive(list(mine))
         return [search.found for search in searches if search.found is not None]
 
     def members(self, points: list[PointSpec]) -> list[Members]:
         """Members and weights of points, in one round; in increasing order, weights as they come."""
-        parts = self.similarity.rows.ask(gather, self._spec, points, mask=self._mask)
+        parts = self.similarity.rows.ask(gather, self._spec, points, mask=self._mask, each=self._extra)
         return [reduce(add, mine) for mine in zip(*parts, strict=True)]
 
     def extremes(self, points: list[tuple[PointSpec, Mixture]]) -> list[tuple[float, float, float, float]]:
         """Smallest and largest payoff inside, largest outside, and f: recomputed, in one round."""
-        parts = self.similarity.rows.ask(extremes, self._spec, points, mask=self._mask)
+        parts = self.similarity.rows.ask(extremes, self._spec, points, mask=self._mask, each=self._extra)
         return [
             (
                 min(part[0] for part in mine),

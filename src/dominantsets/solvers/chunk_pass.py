@@ -21,6 +21,7 @@ from dominantsets.rows.memory import FormulaRows, local
 FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
 VALUES_BYTES = 2**28  # values of s that a block remembers from one round to the next
 NOWHERE = np.empty(0)
+NOTHING = np.zeros(1)  # besides the shift, on the diagonal
 
 
 class PassRequest(NamedTuple):
@@ -98,10 +99,10 @@ class PointSpec(NamedTuple):
     floor: float
 
 
-def _inv_kappa(here: FormulaRows, shift: float) -> Floats:
+def _inv_kappa(here: FormulaRows, shift: float, extra: Floats) -> Floats:
     """1 / kappa; one number where all objects have the same."""
     with np.errstate(divide="ignore"):  # removed objects do not matter
-        return 1.0 / np.maximum(here.diagonal + shift, 0.0)
+        return 1.0 / np.maximum(here.diagonal + shift + extra, 0.0)
 
 
 def _named(w: Floats) -> str:
@@ -119,10 +120,12 @@ def _values(block: Block, here: FormulaRows, w: Floats, remember: bool, out: Flo
     return block.recall(_named(w), block.token, make) if remember else make()
 
 
-def look(block: Block, spec: ProblemSpec, requests: list[PassRequest]) -> list[PassReply]:
+def look(
+    block: Block, spec: ProblemSpec, requests: list[PassRequest], extra: Floats = NOTHING
+) -> list[PassReply]:
     """The answers of one block to the requests of all starts."""
     here = local(block, spec.recipe)
-    shares = _inv_kappa(here, spec.shift)
+    shares = _inv_kappa(here, spec.shift, extra)
     remember = 8 * block.size * len(requests) <= VALUES_BYTES
     # arrays that are done with are used again: the pages of new ones cost more than a product
     spare = block.forget("s ", {_named(asked.w) for asked in requests} if remember else set())
@@ -223,10 +226,12 @@ class Members(NamedTuple):
         )
 
 
-def gather(block: Block, spec: ProblemSpec, points: list[PointSpec]) -> list[Members]:
+def gather(
+    block: Block, spec: ProblemSpec, points: list[PointSpec], extra: Floats = NOTHING
+) -> list[Members]:
     """The members of x in this block, and their weights."""
     here = local(block, spec.recipe)
-    shares = _inv_kappa(here, spec.shift)
+    shares = _inv_kappa(here, spec.shift, extra)
     out = []
     for x in points:
         places, weights = _weights(block, here, shares, x)
@@ -238,14 +243,14 @@ def gather(block: Block, spec: ProblemSpec, points: list[PointSpec]) -> list[Mem
 
 
 def extremes(
-    block: Block, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]]
+    block: Block, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]], extra: Floats = NOTHING
 ) -> list[tuple[float, float, float, float]]:
     """Smallest and largest payoff inside x, the largest outside, and the block's part of f.
 
     The payoffs are recomputed from the weights themselves: each point comes with the mixture of its members.
     """
     here = local(block, spec.recipe)
-    shares = _inv_kappa(here, spec.shift)
+    shares = _inv_kappa(here, spec.shift, extra)
     out = []
     for x, mixture in points:
         places, weights = _weights(block, here, shares, x)
@@ -253,7 +258,7 @@ def extremes(
         mixed = mixture.rows / mixture.total
         added = spec.recipe.formula.offset + mixture.bias_sum / mixture.total
         r = here.rows.products(mixed, here.form(mixed, added=added), block.alive)
-        r[places] -= weights * (_of(here.diagonal, places) + spec.shift)
+        r[places] -= weights * (_of(here.diagonal, places) + spec.shift + _of(extra, places))
         inside = r[places]
         r[places] = -np.inf
         out.append((

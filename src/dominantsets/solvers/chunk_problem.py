@@ -84,8 +84,7 @@ class ChunkProblem(HostProblem):
         """U'x of a point."""
         return np.asarray(self.similarity.formula.root * self.similarity.mix(*x).rows)
 
-    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
-        start = options.start if start is None else start
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         return self._ascend([self.image(start)], options, monitor)[0]
 
     def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
@@ -110,7 +109,7 @@ class ChunkProblem(HostProblem):
         similarity = self.similarity
         similarity.rows.balance()
         require_concave(similarity.least_own + self.shift, self.shift)
-        dual = ChunkDual(similarity, self.shift, self.mask, self.n_alive)
+        dual = ChunkDual(similarity, self.shift, self.mask, self.n_alive, self.extra)
         ascents: list[NewtonAscent[ChunkPoint]] = [NewtonAscent(dual, image) for image in images]
 
         def visit(active: list[int], W: list[Floats]) -> list[ChunkPoint]:

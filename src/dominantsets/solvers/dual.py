@@ -66,7 +66,7 @@ class Dual:
         self.local = local = similarity.local
         self.rows = rows = local.rows
         self.shift, self.d = problem.shift, rows.d
-        kappa = local.diagonal + problem.shift
+        kappa = local.diagonal + problem.shifts
         least = float(kappa.min())
         if least <= 0.0 and kappa.size == problem.n:
             least = float(kappa[problem.alive].min())

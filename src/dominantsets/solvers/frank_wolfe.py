@@ -100,15 +100,15 @@ class _Ascent:
         return float(self.walk.r[self.walk.counters[loop.TOP]]) - self.f
 
     def until(self, max_iter: int, monitor: Monitor) -> Status:
-        shift, columns = self.problem.shift, self.problem.columns
+        shift, shifts, columns = self.problem.shift, self.problem.shifts, self.problem.columns
         while True:
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
             budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
             record = self._room(budget)
             code, steps = loop.ascend(
-                self.rule, shift, self.tol, self.floor, budget, columns.array, columns.slot, columns.stamp,
-                columns.clock, self.walk, record,
+                self.rule, shift, shifts, self.tol, self.floor, budget, columns.array, columns.slot,
+                columns.stamp, columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
                 self._records.append(loop.Record._make(a[:steps].copy() for a in record))
@@ -167,7 +167,7 @@ def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monit
     """Replicator dynamics from x, until two iterates are no more than tol apart."""
     y = x.dense(problem.n)
     shift = problem.shift
-    lift = max(shift, 0.0)
+    lift = max(float(problem.shifts.max()), 0.0)
     rows: list[tuple[float, float, int, int]] = []
     n_iter, status = 0, Status.MAX_ITER
     try:

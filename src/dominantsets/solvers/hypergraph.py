@@ -74,6 +74,10 @@ class Hypergraph:
         numbered[x.support] = np.arange(x.support.size)
         return compiled.second_derivatives(self.edges, x.dense(self.n), numbered, x.support.size)
 
+    def is_everybody(self, x: Point) -> bool:
+        """Never: f is not quadratic, so that a maximum among all objects need not be the only one."""
+        return False
+
 
 def solve_hypergraph(
     edges: Any,

@@ -15,6 +15,7 @@ from dominantsets.similarity import Similarity
 from dominantsets.solvers.problem import Point, Problem
 
 STARTS = ("vertex", "barycenter")
+GLOBAL = "global"  # also a start: wherever the best dominant set is
 ALGORITHMS = (
     "auto", "fw", "pairwise", "away", "inimdyn", "replicator", "exponential-replicator", "trajectory",
     "shrink-expand", "path-following", "working-set", "dual", "exact",
@@ -112,7 +113,7 @@ def check_run(shift: Any, max_time: Any) -> None:
 def check_start(start: Any, algorithm: str, n: int) -> None:
     """Refuse a start that cannot be meant, or that the algorithm cannot use, before any long work."""
     if isinstance(start, str):
-        vertex = check_choice("start", start, STARTS) == "vertex"
+        vertex = check_choice("start", start, (*STARTS, GLOBAL)) != "barycenter"
     elif isinstance(start, numbers.Integral) and not isinstance(start, bool):
         if not 0 <= int(start) < n:
             raise ValueError(f"start={start} is not an object of 0 to {n - 1}.")
@@ -164,7 +165,8 @@ def starting_point(problem: Problem, start: Any) -> Point:
         return Point(np.array([problem.vertex()]), np.ones(1))
     if isinstance(start, str):
         living = problem.living()
-        return Point(living, np.full(living.size, 1.0 / living.size))
+        copies = problem.copies_of(living)
+        return Point(living, copies / copies.sum())
     if isinstance(start, numbers.Integral):
         return Point(np.array([int(start)]), np.ones(1))
     weights, living = weights_of(start, problem.n), problem.living()

@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
     trace: Trace | None = None
     face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
     strict: bool | None = None  # whether it is a strict maximum, where that is known
+    best: bool = False  # whether no point of the simplex has a higher f
 
 
 class Recomputed(NamedTuple):
@@ -109,7 +110,7 @@ class Payoffs(NamedTuple):
 
 
 class Problem:
-    """max x'(A - shift I)x over the simplex of the objects that are alive.
+    """max x'(A - shift I - diag(extra))x over the simplex of the objects that are alive.
 
     Removed objects are masked, never copied out. ``columns`` and ``degrees`` are made when first asked
     for and kept from one cluster to the next; degrees that are given are taken over, and change.
@@ -130,6 +131,17 @@ class Problem:
         self._ranking: Ranking | None = None
         self._columns: Columns | None = None
         self._cache_bytes = cache_bytes
+        self.copies: Floats | None = None  # for how many objects each one stands; None: for itself
+        self.extra: Floats | None = None  # subtracted on the diagonal besides the shift, for each object
+
+    def shift_of(self, objects: Ints) -> Any:
+        """What is subtracted on the diagonal for some objects: one number where all share it."""
+        return self.shift if self.extra is None else self.shift + self.extra[objects]
+
+    @property
+    def shifts(self) -> Floats:
+        """What is subtracted on the diagonal: for each object, or one number."""
+        return np.full(1, self.shift) if self.extra is None else self.shift + self.extra
 
     def _everybody(self) -> Any:
         return np.ones(self.n, dtype=bool)
@@ -137,19 +149,28 @@ class Problem:
     @property
     def degrees(self) -> Any:
         """Sums of similarity to the objects that are alive; -inf for those that are not."""
+        if self._degrees is None and self.copies is not None:
+            self.recompute_degrees()
         if self._degrees is None:
             self._degrees = self.similarity.degrees()
             if self.n_alive < self.n:
                 self.recompute_degrees()
         return self._degrees
 
+    def copies_of(self, objects: Ints) -> Floats:
+        """For how many objects these stand."""
+        return np.ones(len(objects)) if self.copies is None else self.copies[objects]
+
     def largest_degree(self) -> float:
         """The largest degree of an object that is alive."""
         return float(self.degrees[self.vertex()])
 
     def total_degree(self) -> float:
-        """The sum of all degrees, while all objects are alive."""
-        return float(self.degrees.sum())
+        """The sum of all degrees, of copies too, while all objects are alive."""
+        if self.copies is None:
+            return float(self.degrees.sum())
+        left = self.living()
+        return float(self.degrees[left] @ self.copies[left])
 
     @property
     def columns(self) -> Columns:
@@ -198,7 +219,7 @@ class Problem:
         else:
             objects, r = None, self.similarity.gradient(support, weights)
             places = support
-        r[places] -= self.shift * weights
+        r[places] -= self.shift_of(support) * weights
         f = float(weights @ r[places])
         if objects is None:
             compiled_rows.mask(r, self.alive)
@@ -217,8 +238,12 @@ class Problem:
     def curvature(self, x: Point) -> Floats:
         """A - shift I on the support: the second derivatives of f, halved."""
         B: Floats = self.similarity.block(x.support, x.support)
-        B[np.diag_indices_from(B)] = -self.shift
+        B[np.diag_indices_from(B)] = -self.shift_of(x.support)
         return B
+
+    def is_everybody(self, x: Point) -> bool:
+        """Whether all objects are members: where the maximum is strict, f is concave, and it the only one."""
+        return x.support.size == self.n_alive and self.similarity.components is None
 
     def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""
@@ -241,7 +266,7 @@ class Problem:
     def every_payoff(self, x: Point) -> tuple[Floats, float]:
         """r of all objects by number, with -inf for removed ones, and f = x'r."""
         r = self.similarity.gradient(x.support, x.weights)
-        r[x.support] -= self.shift * x.weights
+        r[x.support] -= self.shift_of(x.support) * x.weights
         f = float(x.weights @ r[x.support])
         compiled_rows.mask(r, self.alive)
         return r, f
@@ -264,7 +289,7 @@ class Problem:
         self.alive[members] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
-            ones = np.ones(len(members))
+            ones = self.copies_of(members)
             if self.similarity.is_sparse:
                 objects, lost = self.similarity.sparse_gradient(members, ones)
                 self._degrees[objects] -= lost
@@ -275,7 +300,9 @@ class Problem:
     def recompute_degrees(self) -> None:
         """Degrees of what is left, from scratch: for when subtraction has left only rounding."""
         left = np.flatnonzero(self.alive)
-        degrees = self.similarity.gradient(left, np.ones(left.size))
+        degrees = self.similarity.gradient(left, self.copies_of(left))
+        if self.copies is not None:  # an object is alike to its copies
+            degrees[left] += (self.copies[left] - 1.0) * self.similarity.self_similarities(left)
         degrees[~self.alive] = -np.inf
         self._degrees, self._ranking = degrees, None
 

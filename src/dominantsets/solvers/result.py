@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 
+PROVEN = 1e-6  # relative gap up to which a cluster is called the best
+
 
 class Status(enum.Enum):
     """Why a solver stopped. Gap, value and margin are recomputed from the answer in every case."""
@@ -153,6 +155,9 @@ class DominantSet:
         For affinity "sqeuclidean" a cluster is a ball: its center, the weighted mean of the members.
     radius : float or None
         Its radius: an object joins where it lies within.
+    global_gap : float or None
+        No point of the simplex has a value more than this above: 0, up to rounding, for the global maximum.
+        None where that is not known; see :func:`dominantsets.global_optimum`.
     """
 
     members: Ints
@@ -168,6 +173,7 @@ class DominantSet:
     algorithm: str = ""
     center: Floats | None = field(default=None, repr=False)
     radius: float | None = None
+    global_gap: float | None = None
 
     def __len__(self) -> int:
         return len(self.members)
@@ -176,8 +182,23 @@ class DominantSet:
         return (
             f"DominantSet({len(self.members)} members, value={self.value:.6g}, gap={self.gap:.2g}, "
             f"margin={self.margin:.3g}, strict={self.strict}, {self.n_iter} iterations, "
-            f"{self.status.value})"
+            f"{self.status.value}{self._standing})"
         )
+
+    @property
+    def _unit(self) -> float:
+        return max(self.value, self.value - self.shift)
+
+    @property
+    def proven(self) -> bool:
+        """Whether no other dominant set has a higher value, up to a millionth of it."""
+        return self.global_gap is not None and self.global_gap <= PROVEN * max(self._unit, 0.0)
+
+    @property
+    def _standing(self) -> str:
+        if self.global_gap is None:
+            return ""
+        return ", proven best" if self.proven else f", at most {self.global_gap:.3g} below the best"
 
     @property
     def exemplar(self) -> int:
@@ -192,5 +213,5 @@ class DominantSet:
     @property
     def relative_gap(self) -> float:
         """The gap in the unit in which ``tol`` is given."""
-        unit = max(self.value, self.value - self.shift)
+        unit = self._unit
         return self.gap / unit if unit > 0 else (0.0 if self.gap <= 0 else np.inf)

@@ -132,12 +132,19 @@ class TensorDual:
     """The dual of the objects that are alive, for many w at once."""
 
     def __init__(
-        self, local: FormulaTensors, shift: float, alive: Tensor, n_alive: int, clock: Stopwatch | None = None
+        self,
+        local: FormulaTensors,
+        shift: float,
+        alive: Tensor,
+        n_alive: int,
+        clock: Stopwatch | None = None,
+        extra: Tensor | None = None,
     ) -> None:
         self.local, self.shift, self.alive, self.n_alive = local, shift, alive, n_alive
         formula = local.formula
         require_concave(float(formula.own(local.shortest_square)) + shift, shift)
         self.device = local.device
+        self._extra = extra
         self.clock = clock or Stopwatch()
         nothing = torch.zeros(local.rows.n, dtype=local.work, device=self.device)
         bias = nothing if local.static is None else local.static
@@ -148,6 +155,10 @@ class TensorDual:
         self.reach = local.root * local.longest
         numbers = [local.root, formula.offset, shift]
         self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
+
+    def _shift_of(self, objects: Tensor) -> Any:
+        """What is subtracted on the diagonal for some objects."""
+        return self.shift if self._extra is None else self.shift + self._extra[objects]
 
     # a sweep over all objects ---------------------------------------------------------------------------
 
@@ -240,7 +251,7 @@ class TensorDual:
             raw = local.features.take(objects)
             exact = local.exact(raw)
             work = local.work
-            inverse = (1.0 / (exact.own + self.shift)).to(work)
+            inverse = (1.0 / (exact.own + self._shift_of(objects))).to(work)
             self._sample = (local.rough_of(exact), exact.bias.to(work), inverse, self.n_alive / len(objects))
         return self._sample
 
@@ -298,7 +309,7 @@ class TensorDual:
         local = self.local
         products, squares = exact_products(local, tiles, W)
         self.clock.add("values of candidates")
-        if not self.fused or tiles.s > FEW_STARTS:
+        if not self.fused or tiles.s > FEW_STARTS or self._extra is not None:
             return self._narrowed(tiles, products, squares)
         return with_fallback(
             lambda: Weighed(*kernels().weigh(tiles, products, squares, local.formula, self._numbers)),
@@ -309,7 +320,7 @@ class TensorDual:
         """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
         products, bias, own = self.local.from_products(products, squares)
         values = products if bias is None else products + bias
-        inside, members = tiles.valid.double() / (own + self.shift), len(tiles.flat)
+        inside, members = tiles.valid.double() / (own + self._shift_of(tiles.objects)), len(tiles.flat)
         owner = tiles.owner
         # sums of differences from each start's largest value: the values themselves may be large and alike
         peaks = torch.where(tiles.valid, values, -torch.inf).amax(1)
@@ -376,7 +387,7 @@ class TensorDual:
 
     def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
-        inverse = tiles.spread(1.0 / (self.local.own_at(tiles.flat) + self.shift))
+        inverse = tiles.spread(1.0 / (self.local.own_at(tiles.flat) + self._shift_of(tiles.flat)))
         mass = tiles.total(inverse)
         weighed = Weighed(mass, mass, mass, mass, weights, inverse, len(tiles.flat))
         _, _, jacobian = self._moments(W, tiles, weighed, exact=True)

@@ -96,8 +96,7 @@ class TensorProblem(HostProblem):
 
     # solving -----------------------------------------------------------------------------------------------
 
-    def solve(self, options: SolverOptions, monitor: Monitor, start: Any = None) -> DominantSet:
-        start = options.start if start is None else start
+    def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         return self.solve_from(starting_point(self, start), options, monitor)
 
     def solve_from(self, x: Point, options: SolverOptions, monitor: Monitor) -> DominantSet:
@@ -137,7 +136,7 @@ class TensorProblem(HostProblem):
         local = self.local
         mixtures = local.mixtures(tiles, weights)
         products = exact_products(local, tiles, mixtures[0])
-        inside = local.inside(tiles, weights, self.shift, mixtures[1], products)
+        inside = local.inside(tiles, weights, self._shift_at(tiles.objects), mixtures[1], products)
         f = tiles.total(weights * inside)
         nothing = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
         most = torch.where(tiles.valid, inside, -torch.inf).amax(1)
@@ -207,7 +206,14 @@ class TensorProblem(HostProblem):
         return [(mean + center, radius) for mean, radius in zip(means, radii, strict=True)]
 
     def _dual(self) -> TensorDual:
-        return TensorDual(self.local, self.shift, self.alive, self.n_alive, self.clock)
+        return TensorDual(self.local, self.shift, self.alive, self.n_alive, self.clock, self._sent_extra())
+
+    def _sent_extra(self) -> Tensor | None:
+        return None if self.extra is None else self.rows.send(self.extra)
+
+    def _shift_at(self, objects: Tensor) -> Any:
+        extra = self._sent_extra()
+        return self.shift if extra is None else self.shift + extra[objects]
 
     def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
         if all(len(start.support) == 1 for start in starts):

@@ -74,7 +74,7 @@ def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) ->
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
     strict = bool(run.kind[best[0]] == compiled_tree.STRICT)
-    outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict)
+    outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict, best=True)
     return certify(problem, outcome, options)
 
 

@@ -120,6 +120,7 @@ class Rounds:
         """Solve on the working set, and carry the change over to all objects."""
         W, problem = self.working, self.problem
         block = Problem(Block(problem.similarity.block(W, W)), problem.shift)
+        block.extra = None if problem.extra is None else problem.extra[W]
         held = np.searchsorted(W, self.x.support)
         inner = SolverOptions("pairwise", tol=tol, max_iter=max_iter)
         found = ascend(block, Point(held, self.x.weights), inner, monitor)
@@ -153,7 +154,7 @@ class Rounds:
         chosen = chosen[np.argsort(objects[chosen])]
         W, y = objects[chosen], weights[chosen]
         B = problem.similarity.block(W, W)
-        B[np.diag_indices_from(B)] = -problem.shift
+        B[np.diag_indices_from(B)] = -problem.shift_of(W)
         self.n_iter += loop.exchange(B, y, payoffs[chosen], tol, budget)
         change = y - weights[chosen]
         weights[chosen] = y
@@ -177,7 +178,7 @@ class Rounds:
             return
         r = self.payoffs.r
         r += problem.similarity.gradient(W[moved], change[moved])
-        r[W[moved]] -= problem.shift * change[moved]
+        r[W[moved]] -= problem.shift_of(W[moved]) * change[moved]
         f = float(x.weights @ r[x.support])
         self.payoffs = Payoffs(None, r, f, -np.inf)
         self.fresh = False
@@ -198,7 +199,7 @@ def _finish(block: Problem, y: Point) -> Point:
     if not 1 < m <= DIRECT_LIMIT:
         return y
     B = block.similarity.block(y.support, y.support)
-    B[np.diag_indices(m)] = -block.shift
+    B[np.diag_indices(m)] = -block.shift_of(y.support)
     constant = max(float(B.max()), 0.0) + max(float(y.weights @ B @ y.weights), 0.0)
     _, z, failed = dposv(constant - B, np.ones(m), lower=1, overwrite_a=1)
     if failed or not np.isfinite(z).all() or z.min() <= 0.0:

@@ -1,0 +1,57 @@
+r"""Weights of objects: m copies of an object are one object whose kappa is divided by m.
+
+Copies share a weight equally, because that costs least: :math:`\sum \kappa x_c^2 = \kappa x^2 / m` for their
+sum x (docs/theory-weights.md). So a weight is another number on the diagonal, for any m > 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dominantsets._typing import Floats
+from dominantsets.similarity import Similarity
+from dominantsets.solvers.options import SolverOptions
+
+
+def checked_weights(sample_weight: Any, n: int) -> Floats:
+    """Weights as an array, if there is one for each object and they can be meant."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from None
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight needs one number for each of {n} objects, got shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise ValueError("sample_weight has negative, NaN or infinite entries; leave such objects out.")
+    if not weights.any():
+        raise ValueError("all weights are 0, so that no object is left.")
+    return weights
+
+
+def extra_of_weights(similarity: Similarity, weights: Floats, shift: float) -> Floats:
+    """What is subtracted on the diagonal besides the shift: kappa / m - kappa, 0 where there is no weight."""
+    try:
+        own = similarity.self_similarities(np.arange(similarity.n))
+    except NotImplementedError:
+        raise ValueError(
+            "sample_weight needs a similarity that says how alike an object is to its copy; a graph does not."
+        ) from None
+    least = float((own + shift)[weights > 0.0].min())
+    if least <= 0.0:
+        raise ValueError(
+            f"sample_weight needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it copies "
+            "would not share a weight."
+        )
+    there = np.where(weights > 0.0, weights, 1.0)
+    return np.asarray((own + shift) * (1.0 / there - 1.0))
+
+
+def chosen_with_weights(options: SolverOptions, similarity: Similarity, shift: float) -> SolverOptions:
+    """The options with a solver that can have weights: not the exact one of trees."""
+    if options.algorithm == "exact":
+        raise ValueError("algorithm='exact' takes no weights; leave it at 'auto'.")
+    return options.chosen_for(similarity, shift, 0)

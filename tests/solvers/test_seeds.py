@@ -1,0 +1,239 @@
+"""Dominant sets around seeds: every answer meets them, whatever the similarity, wherever it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dominantsets import DominantSets, Status, as_similarity, global_optimum, solve
+from dominantsets.solvers.api import make_problem
+from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.options import SolverOptions
+from support import features, formula, neighbor_graph, path, random_distances, random_similarity
+
+LOW_RANK = ("sqeuclidean", "cosine", "linear")
+
+
+def rows(rng: np.random.Generator, kind: str) -> np.ndarray:
+    X = rng.normal(size=(int(rng.integers(3, 30)), int(rng.integers(1, 5))))
+    return np.abs(X) + 0.1 if kind == "linear" else X
+
+
+def outside_matrix(A: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """A less the mean of the seeds' columns, half from each side, among the other objects."""
+    others = np.setdiff1d(np.arange(len(A)), seeds)
+    a = A[seeds].mean(axis=0)
+    return (A - 0.5 * np.add.outer(a, a))[np.ix_(others, others)]
+
+
+def check_kkt(A: np.ndarray, diagonal: np.ndarray, cluster, unit: float) -> None:
+    """Payoffs with another shift for each object are level on the members, and no higher elsewhere."""
+    x = np.zeros(len(A))
+    x[cluster.members] = cluster.weights
+    r = A @ x - diagonal * x
+    f = x @ r
+    assert cluster.threshold == pytest.approx(f, abs=1e-10 * unit)
+    assert np.abs(r[cluster.members] - f).max() <= 1e-6 * unit
+    assert r.max() <= f + 1e-8 * unit
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+def test_the_bound_is_the_eigenvalue_or_above(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        S = as_similarity(rows(rng, kind), kind)
+        seeds = np.sort(rng.choice(S.n, int(rng.integers(1, S.n)), replace=False))
+        top = float(np.linalg.eigvalsh(outside_matrix(S.toarray(), seeds))[-1])
+        bound = S.top_outside(seeds)
+        unit = float(np.abs(S.toarray()).max())
+        assert bound >= top - 1e-12 * unit
+        if kind != "linear":  # where all objects have the same on the diagonal it is sharp
+            assert bound <= top + 1e-6 * unit * S.n
+
+
+def test_the_bound_of_many_objects_by_products(monkeypatch):
+    monkeypatch.setattr("dominantsets.similarity.base.FEW", 0)
+    for A in (
+        random_similarity(40),
+        random_similarity(40, seed=1, zeros=0.8),
+        sp.csr_array(neighbor_graph(100)),
+    ):
+        S = as_similarity(A)
+        seeds = np.array([3, 17])
+        dense = S.toarray()
+        others = np.setdiff1d(np.arange(S.n), seeds)
+        top = float(np.linalg.eigvalsh(dense[np.ix_(others, others)])[-1])
+        assert top <= S.top_outside(seeds) <= dense.sum(axis=1).max() * (1 + 1e-8)
+
+
+def check_meets(S, seeds: np.ndarray, shift: float, rng: np.random.Generator) -> None:
+    """From the seeds and from any other start the set has one of them."""
+    for start in ("vertex", int(rng.integers(S.n)), "barycenter"):
+        found = solve(S, seeds=seeds, shift=shift, start=start)
+        assert found.status in (Status.CONVERGED, Status.STALLED)
+        if found.status is Status.CONVERGED:
+            assert np.isin(seeds, found.members).any()
+
+
+def problem_of(rng: np.random.Generator):
+    kind = ("matrix", "matrix", *LOW_RANK)[rng.integers(5)]
+    if kind == "matrix":
+        return as_similarity(
+            random_similarity(int(rng.integers(3, 25)), int(rng.integers(10**6)), rng.random())
+        )
+    return as_similarity(rows(rng, kind), kind)
+
+
+def check_many(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        S = problem_of(rng)
+        seeds = np.sort(rng.choice(S.n, int(rng.integers(1, 4)), replace=False))
+        check_meets(S, seeds, float(rng.choice([0.0, rng.exponential(0.5)])) + 0.1, rng)
+
+
+def test_every_set_meets_its_seeds():
+    check_many(200, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_set_meets_its_seeds_in_ten_thousand_problems():
+    check_many(10_000, 1)
+
+
+@pytest.mark.parametrize("kind", [*LOW_RANK, "rbf", "laplacian", "euclidean"])
+def test_the_answer_is_a_kkt_point_of_its_own_problem(kind):
+    X = features(40)
+    S = as_similarity(X, kind, **({"gamma": 0.1} if kind in ("rbf", "laplacian") else {}))
+    A = formula(kind, X)
+    seeds = np.array([7])
+    needed = S.top_outside(seeds)
+    found = solve(S, seeds=seeds, shift=0.5)
+    diagonal = np.full(40, max(0.5, needed))
+    diagonal[7] = 0.5
+    check_kkt(A, diagonal, found, float(A.max()) + needed)
+    assert 7 in found.members
+
+
+@pytest.mark.parametrize("algorithm", ["pairwise", "away", "fw", "working-set", "replicator", "dual"])
+def test_all_solvers_agree(algorithm):
+    X = features(60, d=2)
+    S = as_similarity(X, "sqeuclidean")
+    best = solve(S, seeds=4)
+    found = solve(S, seeds=4, algorithm=algorithm, tol=1e-8 if algorithm != "replicator" else 1e-13)
+    rough = algorithm in ("fw", "replicator")
+    assert found.value == pytest.approx(best.value, rel=1e-3 if rough else 1e-7)
+    if not rough:
+        assert found.members.tolist() == best.members.tolist()
+
+
+def test_the_same_wherever_the_rows_are(tmp_path):
+    X = np.float32(features(150, d=3)).astype(np.float64)
+    plain = solve(as_similarity(X, "sqeuclidean"), seeds=[5, 80], shift=1.0)
+    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+    memmap = np.memmap(tmp_path / "rows", dtype=np.float64, mode="w+", shape=X.shape)
+    memmap[:] = X
+    for data in (
+        memmap,
+        X.astype(np.float32),
+        sp.csr_array(X),
+        da.from_array(X, chunks=(40, 3)),
+        torch.tensor(X),
+    ):
+        found = solve(as_similarity(data, "sqeuclidean"), seeds=[5, 80], shift=1.0)
+        assert found.members.tolist() == plain.members.tolist()
+        assert found.value == pytest.approx(plain.value, rel=1e-9)
+        assert found.strict == plain.strict
+
+
+def test_a_path_and_a_graph_have_seeds_too():
+    S = path(random_distances(30, 0, ties=False))
+    assert 11 in solve(S, seeds=11).members
+    G = as_similarity(neighbor_graph(2_500))  # the working set
+    for seed in (0, 1_000, 2_400):
+        found = solve(G, seeds=seed)
+        assert seed in found.members
+
+
+def test_the_best_set_with_a_seed():
+    X = features(60, d=2)
+    S = as_similarity(X, "sqeuclidean")
+    extra = np.full(60, S.top_outside(np.array([4])))
+    extra[4] = 0.0
+    problem = make_problem(S, 0.0, extra=extra)
+    best = problem.solve(SolverOptions("dual"), Monitor(), "global")
+    assert best.proven
+    assert 4 in best.members
+    for i in range(60):
+        assert solve(S, seeds=4, start=i).value <= best.value + 1e-9 * best.value
+    assert best.value <= global_optimum(S).bound  # a larger shift lowers f
+
+
+def test_a_small_seed_shift_may_lose_the_seeds_and_says_so():
+    X = np.r_[np.zeros((20, 1)), np.ones((20, 1)), [[30.0]]] + 0.01 * np.arange(41)[:, None]
+    S = as_similarity(X, "rbf", gamma=1.0)
+    with pytest.warns(UserWarning, match="none of its 1 seeds"):
+        lost = solve(S, seeds=40, seed_shift=0.0, start=3)
+    assert 40 not in lost.members
+    assert 40 in solve(S, seeds=40, start=3).members
+    assert solve(S, seeds=np.arange(41)).value == pytest.approx(solve(S, start=np.ones(41)).value)
+
+
+def test_the_estimator_gives_the_set_around_an_object():
+    model = DominantSets(3, affinity="sqeuclidean").fit(features(90))
+    before = model.labels_.copy()
+    assert 8 in model.around(8).members
+    assert (model.labels_ == before).all()
+
+
+@pytest.mark.parametrize(
+    ("seeds", "message"),
+    [([60], "seed 60 is not an object of 0 to 59"), ([-1], "seed -1 is not"), ([], "at least one"),
+     ([0.5], "numbers of objects"), ("five", "numbers of objects"), ([[1, 2]], "numbers of objects")],
+)  # fmt: skip
+def test_seeds_that_cannot_be_meant(seeds, message):
+    with pytest.raises(ValueError, match=message):
+        solve(as_similarity(features(60), "sqeuclidean"), seeds=seeds)
+
+
+def test_seed_shifts_and_algorithms_that_cannot_be_meant():
+    with pytest.raises(ValueError, match="neither 'auto' nor a number"):
+        solve(random_similarity(5), seeds=0, seed_shift="large")
+    with pytest.raises(ValueError, match="algorithm='exact' is for sets without seeds"):
+        solve(path(random_distances(5, 0, ties=False)), seeds=0, algorithm="exact")
+
+
+def test_welded_seeds_are_all_inside():
+    """The KKT conditions of the problem in which seeds have equal weights, on its own small matrix."""
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        S = problem_of(rng)
+        n = S.n
+        seeds = np.sort(rng.choice(n, int(rng.integers(1, n)), replace=False))
+        others = np.setdiff1d(np.arange(n), seeds)
+        found = solve(S, seeds=seeds, weld=True, shift=0.2)
+        assert np.isin(seeds, found.members).all()
+        x = np.zeros(n)
+        x[found.members] = found.weights
+        np.testing.assert_allclose(x[seeds], x[seeds[0]])
+        diagonal = np.full(n, max(0.2, S.top_outside(seeds)))
+        diagonal[seeds] = 0.2
+        P = np.zeros((n, others.size + 1))
+        P[others, np.arange(others.size)] = 1.0
+        P[seeds, -1] = 1.0 / seeds.size
+        B = P.T @ (S.toarray() - np.diag(diagonal)) @ P
+        y = np.append(x[others], x[seeds].sum())
+        r, unit = B @ y, float(np.abs(B).max())
+        assert found.threshold == pytest.approx(y @ r, abs=1e-9 * unit)
+        assert r.max() <= y @ r + 1e-6 * unit
+        assert np.abs(r[y > 1e-9] - y @ r).max() <= 1e-5 * unit
+
+
+def test_one_welded_seed_is_a_seed():
+    S = as_similarity(features(60, d=2), "sqeuclidean")
+    plain, welded = solve(S, seeds=4, shift=1.0), solve(S, seeds=4, shift=1.0, weld=True)
+    assert plain.members.tolist() == welded.members.tolist()
+    assert plain.value == pytest.approx(welded.value, rel=1e-9)
+    assert plain.strict == welded.strict
