@@ -36,7 +36,9 @@ def what_a_matrix_cannot_pass(estimator):
 
 @parametrize_with_checks(
     [
+        DominantSets(),
         DominantSets(affinity="sqeuclidean"),
+        DominantSets(n_clusters=2, affinity="ellipses"),
         DominantSets(n_clusters=3, affinity="cosine", assign="average"),
         DominantSets(n_starts=4, affinity="sqeuclidean"),
         DominantSets(n_clusters=2, affinity="precomputed"),

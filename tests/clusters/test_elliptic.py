@@ -69,8 +69,15 @@ def test_bad_input_is_one_sentence():
         as_similarity(np.zeros((9, 60)), "ellipses")
     with pytest.raises(ValueError, match="start"):
         as_similarity(X, "ellipses", start="nowhere")
-    with pytest.raises(ValueError, match="ask for fewer clusters"):
-        DominantSets(4, affinity="ellipses").fit(X[[0, 200, 400, 599]])
+
+
+def test_too_few_objects_for_a_metric_have_everybodys():
+    X, _ = stripes()
+    model = DominantSets(4, affinity="ellipses").fit(X[[0, 200, 400, 599]])
+    assert model.n_clusters_ == 4
+    assert len(model.similarity_.metrics) == 0
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
 
 
 def test_a_density_without_a_shape_is_nearly_the_true_one():

@@ -77,7 +77,7 @@ def test_the_cocktail_party_graph_has_two_to_the_n_cliques():
 
 
 def test_weights_are_refused_with_the_reason():
-    with pytest.raises(ValueError, match=r"without weights, and \d+ edges weigh less.*use multistart"):
+    with pytest.raises(ValueError, match=r"without weights, and \d+ edges weigh less.*use dominant_sets"):
         destabilise(random_similarity(6))
     with pytest.raises(ValueError, match="max_sets must be a whole number of at least 1"):
         destabilise(cliques([3]), max_sets=0)

@@ -37,7 +37,7 @@ class ByEllipses(NamedTuple):
 
 def fitted(
     similarity: Elliptic, objects: Ints, groups: Callable[[Floats, str], Ints], monitor: Monitor
-) -> Ellipses:
+) -> Ellipses | None:
     """The mixture of a sample: the best of those that begin at the groups of some affinities.
 
     Parameters
@@ -53,19 +53,12 @@ def fitted(
 
     Returns
     -------
-    Ellipses
-        The mixture.
+    Ellipses or None
+        The mixture; None where no group has two objects.
     """
     rows = np.asarray(similarity.features[objects], dtype=np.float64)
     starts = [groups(rows, affinity) for affinity in similarity.starts]
-    most = max(len(np.unique(labels[labels >= 0])) for labels in starts)
-    mixture = best_ellipses(rows, starts, monitor=monitor)
-    if mixture is None:
-        raise ValueError(
-            f"affinity='ellipses' needs at least two objects in a group; {len(rows)} objects are in {most} "
-            "groups: ask for fewer clusters."
-        )
-    return mixture
+    return best_ellipses(rows, starts, monitor=monitor)
 
 
 def metrics(mixture: Ellipses) -> Floats:

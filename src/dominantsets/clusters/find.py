@@ -215,6 +215,8 @@ def _of_ellipses(
 
     size = max(SAMPLED, SOME * (request.n_clusters or 0))
     mixture = fitted(similarity, chosen(similarity.degrees(), size), groups, monitor)
+    if mixture is None:  # too few objects for a metric: everybody's
+        return _each_at_its_scale(similarity, request, random_state, monitor)
     similarity.settle(metrics(mixture))
     labels, _ = mixture.label(np.asarray(similarity.features, dtype=np.float64))
     end = End.N_CLUSTERS

@@ -95,6 +95,8 @@ class Elliptic(LowRank):
 
     def for_cluster(self, k: int) -> Similarity:
         """Whole where the rows are there; else what new objects need."""
+        if k >= len(self.metrics):
+            return self
         if self.features is None:
             return self._light[k]
         whole = InMetric(self.features, self.metrics[k], self._top)

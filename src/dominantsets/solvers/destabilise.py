@@ -97,7 +97,7 @@ def destabilise(
         raise ValueError(
             f"destabilising needs a graph without weights, and {between // 2} edges weigh less than the "
             "heaviest: with weights an added strategy that beats one set may beat others too; use "
-            "multistart, which finds the sets of a weighted graph from many starts."
+            "dominant_sets, which finds those of a weighted graph, and certifies each of them."
         )
     problem = make_problem(similarity, -HALF * unit)
     options, monitor = SolverOptions("inimdyn", tol=TOL), Monitor(max_time, callback)
