@@ -15,8 +15,10 @@ from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
 SAMPLE_A_CLUSTER = 40
-MANY = 10  # dimensions above which an embedding in few is tried, and a spanning tree takes all pairs
-TREES, WALKS, PLACES = 20_000, 20_000, 200_000  # objects up to which these take seconds
+MANY = 10  # dimensions above which an embedding in few is tried, and densities are poor
+# Objects up to which trees, by the number of features, walks and places take seconds.
+TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
+WALKS, PLACES = 20_000, 200_000
 # Conductance from which groups are not apart. In few dimensions chosen on curves; in many, 5 groups of one
 # topic, of a sphere or of a cap have 0.38 and more (benchmarks/nulls.py), whatever the affinity.
 APART_IN_FEW, APART_IN_MANY = 0.12, 0.35
@@ -84,7 +86,7 @@ class PointSample(Rows):
         self.rows = self._some if d <= MANY else None
         self.apart = APART_IN_FEW if d <= MANY else APART_IN_MANY
         self.ways: list[Way] = [("sqeuclidean", {})]
-        if n <= TREES or d <= MANY:
+        if n <= next(most for features, most in TREES if d <= features):
             self.ways.insert(0, ("path", {"min_samples": 5}))
         if n <= WALKS and d > 1:  # on a line every gap is a border to walks
             self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
