@@ -31,7 +31,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_no_page_with_code_is_forgotten():
-    named = {"README.md", "clusters.md", "family.md", "gpu.md", "related-methods.md"}
+    named = {"README.md", "choosing.md", "clusters.md", "family.md", "gpu.md", "related-methods.md"}
     assert named == PYTHON  # each has its test below
 
 
@@ -59,6 +59,17 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
         assert result.exit_code == 0, result.output
     assert (tmp_path / "labels.csv").exists()
     assert (tmp_path / "iris.html").exists()
+
+
+def test_the_page_on_choosing(capsys):
+    """The code prints the table of the page."""
+    page = ROOT / "docs" / "choosing.md"
+    (code,) = blocks(page, "python")
+    exec(code, {})
+    printed = capsys.readouterr().out.strip("\n")
+    assert printed.splitlines()[0] in page.read_text(encoding="utf-8")
+    taken = [line.split()[0] for line in printed.splitlines() if line.endswith("<- taken")]
+    assert taken == ["ellipses"]
 
 
 def test_the_family():
