@@ -335,3 +335,14 @@ def test_it_can_be_stopped():
     assert interrupted.status is Status.INTERRUPTED
     for cluster in (stopped, late, interrupted):
         assert cluster.weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_kappa_below_the_rounding_of_the_payoffs(seed):
+    """Rows that nearly coincide: nobody exceeds tau in floating point, and somebody has all the weight."""
+    rng = np.random.default_rng(seed)
+    S = as_similarity(1.0 + 10.0 ** -rng.integers(5, 12) * rng.normal(size=(30, 4)), "cosine")
+    for power in range(10, 16):
+        found = solve(S, shift=10.0**-power - S.self_similarity, algorithm="dual")
+        assert found.weights.sum() == pytest.approx(1.0)
+        assert_certified(S.toarray(), found)

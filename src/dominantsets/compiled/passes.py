@@ -150,7 +150,12 @@ def narrow(
     s: NDArray[np.float64], inverse: NDArray[np.float64], keep: NDArray[np.int64], count: int,
     unit: float = 1.0,
 ) -> tuple[float, int]:  # fmt: skip
-    """tau and the number of candidates that exceed it; those are left in ``keep``, in order."""
+    """tau and the number of candidates that exceed it; those are left in ``keep``, in order.
+
+    Where rounding leaves no candidate, the highest is one.
+    """
+    if count == 0 and s.size:
+        keep[0], count = np.argmax(s), 1
     tau = level(s, inverse, keep[:count], unit)
     while True:
         left, total, mass = 0, -unit, 0.0
@@ -162,9 +167,25 @@ def narrow(
                 share = _at(inverse, i)
                 total += s[i] * share
                 mass += share
-        if left == count or left == 0:
+        if left == 0:  # in floating point nobody exceeds tau: those that are level on top
+            return tau, _highest(s, keep, count)
+        if left == count:
             return tau, count
         count, tau = left, total / mass
+
+
+@compiled
+def _highest(s: NDArray[np.float64], keep: NDArray[np.int64], count: int) -> int:
+    """Leave the highest of the candidates in ``keep``; how many they are."""
+    top = s[keep[0]]
+    for k in range(count):
+        top = max(top, s[keep[k]])
+    left = 0
+    for k in range(count):
+        if s[keep[k]] == top:
+            keep[left] = keep[k]
+            left += 1
+    return left
 
 
 @compiled
@@ -204,6 +225,31 @@ def weigh(
     return total, square, lean, reach
 
 
+@compiled
+def weigh_ties(
+    form: Affine, inverse: NDArray[np.float64],
+    members: NDArray[np.int64], weights: NDArray[np.float64], scaled: NDArray[np.float64],
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """What :func:`weigh` gives where kappa is smaller than the rounding of s, so that nobody exceeds tau.
+
+    The members are then level, and share all weight in proportion to one over kappa.
+    """
+    total, square, lean, reach = 0.0, 0.0, 0.0, 0.0
+    for k in range(members.size):
+        i = members[k]
+        weight = _at(inverse, i)
+        weights[k] = weight
+        total += weight
+        square += weight
+        if form.bias.size:
+            lean += form.times * form.bias[i] * weight
+        if form.scale.size:
+            weight *= form.scale[i]
+        scaled[k] = weight
+        reach += weight
+    return total, square, lean, reach
+
+
 @reassociated
 def small_pass(
     X: Any, w: NDArray[np.float64], form: Affine, center: NDArray[np.float64],
@@ -225,6 +271,8 @@ def small_pass(
     members = keep[:count].copy()
     weights, scaled = np.empty(count), np.empty(count)
     total, square, lean, reach = weigh(s, tau, form, inverse, members, weights, scaled)
+    if not total > 0.0:
+        total, square, lean, reach = weigh_ties(form, inverse, members, weights, scaled)
     image = np.empty(d)
     for f in range(d):
         image[f] = -reach * center[f]

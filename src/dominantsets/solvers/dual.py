@@ -110,6 +110,8 @@ class Dual:
             thread_slices(count),
         )
         total, square, lean, reach = (sum(column) for column in zip(*sums, strict=True))
+        if not total > 0.0:
+            total, square, lean, reach = passes.weigh_ties(form, inverse, members, weights, scaled)
         weights /= total
         image = self.root / total * (rows.plain_mix(members, scaled) - reach * self.center)
         f = float(image @ image) + offset - square / total**2 + 2.0 * lean / total
