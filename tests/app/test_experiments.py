@@ -78,6 +78,7 @@ def refuse(cell):
     [("synthetic", "image", "multistart", "family"), pytest.param((), marks=pytest.mark.slow)],
     ids=["few", "all"],
 )
+@pytest.mark.timeout(400)
 @pytest.mark.usefixtures("_stranger")
 def test_all_of_it_quickly_and_again(tmp_path, monkeypatch, left_out):
     """A page with every study but newsgroups, which are not here; a second run has nothing left to do."""

@@ -11,7 +11,8 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #222; background: #fff }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
+table { display: block; overflow-x: auto; border-collapse: collapse;
+  font-size: .9rem; font-variant-numeric: tabular-nums }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, .words td, .words th { text-align: left } th { border-bottom: 2px solid #888 }
 figure { margin: 1rem 0 } img { max-width: 100% } figcaption, .note { color: #555; font-size: .9rem }

@@ -103,24 +103,27 @@ def vertex() -> dict[str, float]:
 
 
 def cost_of_a_step(n: int) -> dict[str, float]:
-    """Seconds of a step on a random similarity of n objects.
+    """Seconds of the processor for a step on a random similarity of n objects.
 
-    From runs of two lengths, the fastest of three each, so that what comes before and after does not count.
+    From runs of two lengths, the fastest of several, so that what comes before and after does not count.
     """
     A = np.triu(np.random.default_rng(0).random((n, n)), 1)
     S = as_similarity(A + A.T)
     seconds: dict[str, float] = {}
     for method in ("FW", "PFW-V", "AFW-V", "RD"):
-        how, taken = METHODS[method], {}
-        few = 10 if method == "RD" else 200
-        for t in (few, 5 * few):
+        how, taken = METHODS[method], []
+        lengths, repeats = ((5, 30), 3) if method == "RD" else ((n // 4, n), 15)
+        for t in lengths:
             times = []
-            for _ in range(3):
-                began = time.perf_counter()
-                solve(S, algorithm=how["algorithm"], start=how["start"], shift=float(n), tol=0.0, max_iter=t)
-                times.append(time.perf_counter() - began)
-            taken[t] = min(times)
-        seconds[method] = max(taken[5 * few] - taken[few], 1e-9) / (4 * few)
+            for _ in range(repeats):
+                began = time.process_time()
+                found = solve(
+                    S, algorithm=how["algorithm"], start=how["start"], shift=float(n), tol=0.0, max_iter=t
+                )
+                times.append(time.process_time() - began)
+            taken.append((min(times), found.n_iter))
+        (short, few), (long, many) = taken
+        seconds[method] = max(long - short, 1e-9) / (many - few)
     return seconds
 
 
