@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dominantsets._typing import Ints
-from dominantsets.similarity.base import negative_definite_on_face
+from dominantsets.similarity.expansion import negative_definite_on_face
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
