@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dominantsets import solve
-from dominantsets.solvers.certificate import negative_definite_on_face
+from dominantsets.similarity.expansion import negative_definite_on_face
 from support import negative_on_face
 
 

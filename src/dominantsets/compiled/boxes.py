@@ -23,6 +23,7 @@ EPS = float(np.finfo(np.float64).eps)
 BLOCK = 512  # terms of one partial sum: errors grow with it and with the number of such sums
 BATCH = 32  # candidates after which the running bound of tau is renewed
 EMPTY, SINGLE, OPEN = 0, 1, 2  # what a survey says of a box
+CROWD = 3.0  # times as many objects within reach as in the support: J is near 1 where density is even
 LEAST = 0.25  # a spread is taken as at least this: what is divided by it keeps its digits
 
 
@@ -393,6 +394,12 @@ def visit(
     reached = _reached(Y, objects, s, level, mean, low - p, high - p, keep, part)
     S, full, here, other = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
     mine = keep[:reached].copy()
+    if part[:reached].sum() > CROWD * count:  # their scatter is far above 1: it would tell nothing new
+        for j in range(d):
+            if spread[j] >= 1.0:
+                where[j] = 0.5 * (low[j] + high[j])
+            where[j] = min(max(where[j], low[j]), high[j])
+        return bound, value, tau, mean, mine, where, hole, False, spread.copy()
     scatter(Y, inverse, mine, part[:reached], mean, full, S)
     dominating(full, other)
     dominating(S, here)

@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Cores, Recipe, Rows
+from dominantsets.similarity.expansion import (
+    Expansion,
+    by_eigenvectors,
+    negative_definite_on_face,
+    top_by_products,
+    top_of,
+)
 
-EPS = float(np.finfo(np.float64).eps)
 AXES = 128  # of the points that stand for objects
 PROFILES = 64  # objects to which similarities describe an object that has no features
 SMALL = 200  # objects up to which a matrix is factorised only to see whether there is but one maximum
@@ -30,23 +35,6 @@ def off_diagonal(block: Floats, rows: Ints, cols: Ints) -> Floats:
     """Set the entries where row and column are the same object to zero, in place."""
     block[np.equal.outer(rows, cols)] = 0.0
     return block
-
-
-def negative_definite_on_face(B: Floats) -> bool:
-    r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
-
-    In the basis :math:`e_k - e_0` the form is a matrix of one row less; its negative must have a
-    Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
-    """
-    if len(B) == 1:
-        return True
-    C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
-    C[np.diag_indices_from(C)] -= len(B) * EPS * max(float(np.abs(B).max()), 1e-300) * 4
-    try:
-        cholesky(C, lower=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
 
 
 def evenly(objects: Ints, count: int) -> Ints:
@@ -86,20 +74,6 @@ class Coordinates(NamedTuple):
     rows: Floats
     extra: Floats
     own: float
-
-
-class Expansion(NamedTuple):
-    r"""Similarities as :math:`u_i \cdot u_j + b_i + b_j + m` off the diagonal, objects one after another.
-
-    ``own`` is what this has on the diagonal, one number where all share it; ``error`` bounds what any entry
-    is off.
-    """
-
-    rows: Floats
-    bias: Floats
-    own: Floats
-    offset: float
-    error: float
 
 
 class Similarity(ABC):
@@ -333,17 +307,9 @@ class Similarity(ABC):
         """
         others = np.setdiff1d(np.arange(self.n), seeds, assume_unique=True)
         if others.size <= FEW:
-            C, a = self.block(others, others), self.block(others, seeds).mean(axis=1)
-            C -= 0.5 * np.add.outer(a, a)
-            values = np.linalg.eigvalsh(C)
-            return float(values[-1] + 1e-9 * np.abs(values).max())
-        y, top = np.ones(others.size), np.inf
-        for _ in range(1 if self.costs_all_pairs and self.n > LOOKED_AT else ROUNDS):
-            product = self.gradient(others, y)[others]
-            top = min(top, float((product / y).max(initial=0.0)))
-            # half of the last y keeps it positive, and from swinging between two sides
-            y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
-        return top * (1.0 + 1e-9)
+            return top_of(self.block(others, others), self.block(others, seeds).mean(axis=1))
+        rounds = 1 if self.costs_all_pairs and self.n > LOOKED_AT else ROUNDS
+        return top_by_products(lambda y: self.gradient(others, y)[others], others.size, rounds)
 
     def expanded(
         self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
@@ -355,15 +321,7 @@ class Similarity(ABC):
                 f"{EXPANDED} objects, got {objects.size:,}; features with affinity 'sqeuclidean', 'cosine' "
                 "or 'linear' and path-based similarity have no such limit."
             )
-        A = self.block(objects, objects)
-        values, vectors = np.linalg.eigh(A)
-        size = max(float(np.abs(values).max()), float(np.abs(shift).max()), 1e-300)
-        own = max(-float(values[0]), 1e-3 * size - float(np.min(shift)))
-        rows = vectors * np.sqrt(np.maximum(values + own, 0.0))
-        off = rows @ rows.T - A
-        off[np.diag_indices_from(off)] -= own
-        error = float(np.abs(off).max()) + 4 * objects.size * EPS * (size + own)
-        return Expansion(rows, np.zeros(objects.size), np.full(1, own), 0.0, error)
+        return by_eigenvectors(self.block(objects, objects), shift)
 
     # new objects ----------------------------------------------------------------------------------------
 

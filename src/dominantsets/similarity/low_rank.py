@@ -15,12 +15,12 @@ from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
 from dominantsets.similarity.base import (
     EXPANDED,
     Coordinates,
-    Expansion,
     OfRows,
     Similarity,
     of_rows,
     off_diagonal,
 )
+from dominantsets.similarity.expansion import Expansion
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 
 CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave

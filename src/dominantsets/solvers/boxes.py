@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import boxes
 from dominantsets.compiled.boxes import EPS
-from dominantsets.similarity.base import Expansion
+from dominantsets.similarity.expansion import Expansion
 from dominantsets.solvers.problem import Point
 
 FEWER = 0.8  # a box keeps a list of its own objects where it is this much shorter than its parent's

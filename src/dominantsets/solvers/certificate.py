@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from dominantsets._typing import Floats
-from dominantsets.similarity.base import negative_definite_on_face
+from dominantsets.similarity.expansion import negative_definite_on_face
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import DominantSet, Status

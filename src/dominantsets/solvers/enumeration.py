@@ -59,9 +59,8 @@ def survey(problem: Solvable, options: SolverOptions, monitor: Monitor, max_node
     try:
         with DeferredInterrupt() as interrupts:
             while waiting:
-                if nodes >= max_nodes or (
-                    monitor.due() and monitor.report(nodes, 0.0, 0.0, len(found.clusters))
-                ):
+                stopped = monitor.due() and monitor.report(nodes, 0.0, 0.0, len(found.clusters))
+                if nodes >= max_nodes or monitor.out_of_time() or stopped:
                     break
                 interrupts.check()
                 box = waiting.pop()
@@ -100,7 +99,9 @@ class _Found:
         one = self._problem.solve_from(point, self._options, self._monitor)
         place = one.weights @ self._boxed.Y[np.searchsorted(self._objects, one.members)]
         unit = SAME * self._boxed.longest
+        if one.status is not Status.CONVERGED:  # stopped on the way: nothing is known
+            return False
         if one.strict and all(np.abs(place - other).max() > unit for other in self._places):
             self.clusters.append(one)
             self._places.append(place)
-        return one.status is Status.CONVERGED and bool(np.isin(one.members, mine).all())
+        return bool(np.isin(one.members, mine).all())
