@@ -187,6 +187,8 @@ class Result:
         model = self.model
         noun = "cluster" if model.n_clusters_ == 1 else "clusters"
         line = f"{model.n_clusters_} {noun}, {model.assignment_rate_:.0%} of {model.labels_.size:,} objects"
+        if model.choice_ is not None:
+            line += f", by {model.choice_.taken.title}"
         if model.clusters_:
             line += f", largest relative gap {max(c.relative_gap for c in model.clusters_):.0e}"
         scores = self.scores()
@@ -228,6 +230,9 @@ class Result:
             "objects": int(model.labels_.size),
             "clusters_found": model.n_clusters_,
             "share_assigned": model.assignment_rate_,
+            "affinity": model.affinity_,
+            "affinity_params": model.affinity_params_,
+            "choice": None if model.choice_ is None else model.choice_.reason,
             "shift": model.shift_ if model.clusters_ else None,
             "noise": model.selection_.noise,
             "reason": model.selection_.reason,
@@ -273,6 +278,19 @@ class Result:
         ):
             if sentence:
                 page.text(sentence, "note")
+        if model.choice_ is not None and model.choice_.n_objects:
+            page.section("How the objects are alike")
+            page.table(
+                ["affinity", "clusters", "separation", "stability", "explains", "noise"],
+                [
+                    [
+                        c.title, c.n_clusters, f"{c.separation:.2f}", f"{c.stability:.2f}",
+                        f"{c.explains:+.2f}" if np.isfinite(c.explains) else "", f"{c.noise:.0%}",
+                    ]
+                    for c in model.choice_.candidates
+                ],
+            )  # fmt: skip
+            page.text(model.choice_.reason, "note")
         if self.scores():
             page.section("Agreement with the classes")
             page.table(["score", "value"], [[k, f"{v:.3f}"] for k, v in self.scores().items()])
