@@ -30,18 +30,20 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Ints
-from dominantsets.clusters.find import Noise, Request, labels_of
+from dominantsets.clusters.find import Noise, Request, find, labels_of
 from dominantsets.clusters.goodness import Cloud, best_cloud
 from dominantsets.clusters.samples import Sample, Way
 from dominantsets.clusters.separation import LEAST, conductances
 from dominantsets.solvers import Monitor, SolverOptions
 
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
+MOST = 100  # clusters above which nothing is compared; half as many, where they are found in a sample
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
 STABLE = 8.0  # what stability is worth, in logarithms of conductance
 LARGEST = (
     2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
 )
+CLOUDS = 1e7  # products in a round of fitting clouds, up to which they are asked
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
 
@@ -173,11 +175,26 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
     if sample.n < max(FEWEST, FEWEST_A_CLUSTER * (n_clusters or 0)):
         taken = Candidate(*_balls(sample), note="too little to compare")
         return Choice(taken, [taken], sample.n, "There are too few objects to compare: balls.")
+    if (n_clusters or 0) > MOST:
+        taken = Candidate(*_balls(sample), note="not compared")
+        return Choice(
+            taken, [taken], sample.n, f"More than {MOST} clusters: a sample has too little of each."
+        )
+    if n_clusters is None and sample.whole is not None:  # many small groups do not show in a sample
+        found = find(sample.whole, Request(None, "auto", SolverOptions().checked()), _random(), monitor)
+        if len(found.clusters) > MOST / 2:
+            taken = Candidate(*_balls(sample), n_clusters=len(found.clusters), note="of all objects")
+            reason = f"Balls have {len(found.clusters)} groups, too many for a sample to compare."
+            return Choice(taken, [taken], sample.n, reason)
     try:
         return _Contest(sample, n_clusters, monitor).decide()
     except KeyboardInterrupt:
         taken = Candidate(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
+
+
+def _random() -> np.random.RandomState:
+    return np.random.RandomState(0)
 
 
 def _balls(sample: Sample) -> Way:
@@ -243,9 +260,13 @@ class _Contest:
         if perfect and last.stability >= SURE and self._wanted is not None:
             reason = f"{last.title} has as many groups as were asked for, with nothing between them."
             return self._choice(last, reason)
+        if self._wanted is None and last.n_clusters > MOST / 2:
+            taken = Candidate(*_balls(self._sample), note="of all objects")
+            reason = f"{last.title} has {last.n_clusters} groups, too many for a sample to compare: balls."
+            return self._choice(taken, reason)
         if last.affinity != self._sample.balls or last.noise == 0.0 or last.is_noise_doubtful:
             return None
-        if self._sample.rows is None:  # clouds can not be asked
+        if not self._asks_clouds:
             reason = f"A background was found about the balls ({last.noise:.0%} of the objects): balls."
             return self._choice(last, reason)
         cloud = self._clouds()
@@ -254,10 +275,19 @@ class _Contest:
             return self._choice(best, _explained(best, cloud))
         return None
 
+    @property
+    def _asks_clouds(self) -> bool:
+        """Whether clouds can be fitted in seconds to all groups that were found."""
+        rows = self._sample.rows
+        if rows is None:
+            return False
+        numbers = rows.shape[0] * (rows.shape[1] + 1) * (rows.shape[1] + 2) // 2
+        return bool(numbers * max(tried.candidate.n_clusters for tried in self._tried) <= CLOUDS)
+
     def _clouds(self) -> Cloud | None:
         """The clouds that explain most: round ones from balls, and any from all candidates."""
         rows = self._sample.rows
-        if rows is None:
+        if rows is None or not self._asks_clouds:
             return None
         starts = []
         for tried in self._tried:
@@ -318,7 +348,7 @@ class _Contest:
         """The labels of the sample or a part of it, by one candidate."""
         request = Request(n_clusters, "auto", SolverOptions().checked())
         similarity = self._sample.similarity(way, objects)
-        return labels_of(similarity, request, np.random.RandomState(0), self._monitor, *noises)
+        return labels_of(similarity, request, _random(), self._monitor, *noises)
 
 
 def _explained(best: Candidate, cloud: Cloud) -> str:

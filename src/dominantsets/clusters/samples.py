@@ -42,6 +42,8 @@ class Sample(Protocol):
         Conductance from which a group is not apart from others.
     rows : ndarray or None
         Coordinates to which clouds may be fitted: of few dimensions.
+    whole : Similarity or None
+        All objects, as balls have them; None where they are the sample, or many.
     """
 
     n: int
@@ -49,6 +51,7 @@ class Sample(Protocol):
     apart: float
     ways: list[Way]
     rows: Floats | None
+    whole: Similarity | None
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         """The similarity of all objects of the sample, or of some."""
@@ -66,10 +69,12 @@ class Rows:
     rows: Floats | None = None
 
     def __init__(self, X: Any, n_clusters: int | None, balls: str) -> None:
-        size = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
+        size = _size(n_clusters)
         self.balls = balls
-        self._some = X[chosen(as_similarity(X, balls).degrees(), size)]
+        everybody = as_similarity(X, balls)
+        self._some = X[chosen(everybody.degrees(), size)]
         self.n = self._some.shape[0]
+        self.whole: Similarity | None = everybody if self.n < everybody.n else None
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         rows = self._some if objects is None else self._some[objects]
@@ -125,9 +130,10 @@ class DistanceSample:
     """Some objects of a matrix of distances: paths, round groups, and near neighbours."""
 
     rows: Floats | None = None
+    whole: Similarity | None = None
 
     def __init__(self, D: Any, n_clusters: int | None) -> None:
-        size = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
+        size = _size(n_clusters)
         some = chosen(np.asarray(D.sum(axis=1)).ravel(), size)
         self._some = np.asarray(D[np.ix_(some, some)], dtype=np.float64)
         self.n, self.balls, self.apart = len(some), "precomputed_distance", APART_IN_FEW
@@ -144,6 +150,10 @@ class DistanceSample:
 
     def graph(self) -> sp.csr_array:
         return neighbour_graph(self._some, metric="precomputed")
+
+
+def _size(n_clusters: int | None) -> int:
+    return max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
 
 
 def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
