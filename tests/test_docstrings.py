@@ -18,6 +18,7 @@ PAGES = [
     *(f"dominantsets.{name}" for name in dominantsets.__all__),
     "dominantsets.DominantSets.fit",
     "dominantsets.DominantSets.predict",
+    "dominantsets.DominantSets.transform",
     "dominantsets.DominantSetHierarchy.fit",
     "dominantsets.DominantSetHierarchy.cut",
     "dominantsets.DominantSetHierarchy.groups",
