@@ -19,6 +19,7 @@ PAGES = [
     "dominantsets.DominantSets.fit",
     "dominantsets.DominantSets.predict",
     "dominantsets.DominantSets.transform",
+    "dominantsets.DominantSets.partial_fit",
     "dominantsets.DominantSetHierarchy.fit",
     "dominantsets.DominantSetHierarchy.cut",
     "dominantsets.DominantSetHierarchy.groups",

@@ -7,13 +7,12 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from dominantsets._input import new_objects
+from dominantsets._input import batch, new_objects
 from dominantsets.clusters.choice import Choice, unseen
 from dominantsets.clusters.samples import has_words
-from dominantsets.clusters.stream import Seen, climbed, cores_of, in_order, look, partition, take_in
+from dominantsets.clusters.stream import Earlier, Seen, climbed, cores_of, in_order, look, partition, take_in
 from dominantsets.clusters.table import of_stream
-from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.factory import is_dask, is_tensor
+from dominantsets.similarity import as_similarity
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS, End
 
@@ -86,16 +85,15 @@ class Streaming:
         >>> model.labels_.shape, model.membership_matrix_.shape
         ((200,), (600, 3))
         """
-        if isinstance(X, Similarity) or is_tensor(X) or is_dask(X):
-            raise ValueError(f"partial_fit takes rows in memory, got a {type(X).__name__}; use fit.")
-        before = dict(self.__dict__)
+        X, before = batch(self, X), dict(self.__dict__)
         try:
             if "_seen" in before:
                 return self._take_batch(X)
             self._in_batches = True
             self.fit(X)
             rows = new_objects(self, X).copy()  # the caller may fill the same array with the next batch
-            self._seen = Seen(rows, rows.shape[0])
+            rule = self._rule and Earlier(self._rule, self.similarity_.detached())
+            self._seen = Seen(rows, rows.shape[0], self.labels_, self.probabilities_, rule)
         except BaseException:  # the batch is in, or it is not
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -105,7 +103,7 @@ class Streaming:
 
     def _take_batch(self: Any, X: Any) -> Any:
         options, monitor = self._checked(), Monitor(self.max_time, self.callback)
-        X, old, first = new_objects(self, X), self.similarity_, self._seen.rows.shape[0]
+        old, first = self.similarity_, self._seen.rows.shape[0]
         seen = self._seen.with_batch(X)
         similarity = as_similarity(seen.rows, self.affinity_, **self.affinity_params_)
         payoffs, raised = self._payoffs(X), similarity.offset - old.offset
@@ -114,22 +112,28 @@ class Streaming:
             for k, cluster in enumerate(self.clusters_)
         ]
         clusters, end = climbed(similarity, arrivals, options, monitor), End.N_CLUSTERS
+        rule = seen.rule if len(clusters) == self.n_clusters_ else None
         if seen.calls_for_a_look(clusters) and not monitor.out_of_time():
             try:
                 steady = [arrival.cluster for arrival in arrivals if arrival.start is None]
                 wanted, least = self.n_clusters, self.min_cluster_size
                 found = look(similarity, clusters, steady, wanted, least, options, monitor)
-                clusters = in_order(self.clusters_, found, wanted)
+                clusters, rule = in_order(self.clusters_, found, wanted), None
                 if not monitor.out_of_time():
                     seen = replace(seen, looked=similarity.n)
             except KeyboardInterrupt:  # the next batch looks
                 monitor.hurry()
                 end = End.INTERRUPTED
         self.end_ = next((HALTS[c.status] for c in clusters if c.status in HALTS), end)
-        self.similarity_, self._seen = similarity, seen
+        self.similarity_ = similarity
         self._set_clusters(clusters, cores_of(clusters, similarity.n))
         self.n_passes_, self.selection_ = len(clusters), of_stream(clusters, similarity.n)
-        self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
+        if rule is None:
+            self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
+            rule = self._rule and Earlier(self._rule, similarity.detached())
+        else:  # between two looks labels are by one rule
+            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities, X), monitor)
+        self._seen = replace(seen, labels=self.labels_, probabilities=self.probabilities_, rule=rule)
         self._of_batch(first)
         self._warn()
         similarity.release()

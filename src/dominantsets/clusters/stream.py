@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from scipy.stats import chi2
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.find import SAMPLED, SOME, Noise, by_clouds
 from dominantsets.clusters.scales import SAME, Scales, chosen, solved, starts_from
+from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
@@ -29,12 +30,46 @@ from dominantsets.solvers.result import HALTS
 SURPRISE = 0.02  # probability of a batch so unlike those before it, below which clusters are looked for
 
 
+class Earlier(NamedTuple):
+    """The rule of labels that was made when clusters were last looked for, with the similarity of then."""
+
+    rule: Labelling
+    similarity: Similarity
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects."""
+        return self.rule.of_new(self.similarity, new)
+
+    def partition(self, labels: Ints, probabilities: Floats, X: Any) -> Partition:
+        """Labels of all rows, from those of the rows before X."""
+        more, likely = self.rule.place(self.similarity, X)
+        sentence = self.rule.verdict.sentence
+        return Partition(
+            np.concatenate([labels, more]), np.concatenate([probabilities, likely]), self, sentence
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """The rows of a stream, and how many of them there were when clusters were last looked for."""
+    """The rows of a stream.
+
+    Attributes
+    ----------
+    rows : array or CSR array
+        All of them.
+    looked : int
+        How many there were when clusters were last looked for.
+    labels, probabilities : ndarray
+        Those of all rows.
+    rule : Earlier or None
+        The rule of labels, made when clusters were last looked for; None where it has to be made.
+    """
 
     rows: Any
     looked: int
+    labels: Ints
+    probabilities: Floats
+    rule: Earlier | None
 
     def with_batch(self, X: Any) -> Seen:
         """The same with more rows."""
@@ -119,7 +154,7 @@ def climbed(
 
     After Ctrl-C, or at the time limit, what is left is certified where it stands: the next batch goes on.
     """
-    found: list[DominantSet] = []
+    found = Distinct(similarity.n)
     for arrival in arrivals:
         cluster = arrival.cluster
         if arrival.start is not None:
@@ -134,18 +169,33 @@ def climbed(
                 )
             if cluster.status in HALTS:
                 monitor.hurry()
-        if is_new(found, cluster):  # two may have climbed to one
-            found.append(cluster)
-    return found
+        found.add(cluster)  # two may have climbed to one
+    return found.sets
 
 
-def is_new(known: Sequence[DominantSet], cluster: DominantSet) -> bool:
-    """Whether a set shares no more than half of its members with a known one."""
-    return all(
-        np.intersect1d(cluster.members, other.members, assume_unique=True).size
-        <= SAME * max(len(cluster), len(other))
-        for other in known
-    )
+class Distinct:
+    """Sets of which no two are nearly the same, in the order in which they came."""
+
+    def __init__(self, n: int, sets: Sequence[DominantSet] = ()) -> None:
+        self.sets: list[DominantSet] = []
+        self._cores = np.full(n, -1, dtype=np.int64)
+        for cluster in sets:
+            self.add(cluster)
+
+    def twin(self, cluster: DominantSet) -> DominantSet | None:
+        """The set that shares more than half of the members of the larger of the two."""
+        names = self._cores[cluster.members]
+        shared = np.bincount(names[names >= 0], minlength=1)
+        k = int(shared.argmax())
+        if shared[k] == 0 or shared[k] <= SAME * max(len(cluster), len(self.sets[k])):
+            return None
+        return self.sets[k]
+
+    def add(self, cluster: DominantSet) -> None:
+        """One more, unless it has a twin."""
+        if self.twin(cluster) is None:
+            self._cores[cluster.members[self._cores[cluster.members] < 0]] = len(self.sets)
+            self.sets.append(cluster)
 
 
 def look(
@@ -166,16 +216,15 @@ def look(
         raise KeyboardInterrupt
     if scales.is_one and known:
         return list(known)
-    found: list[DominantSet] = []
+    found, before = Distinct(similarity.n), Distinct(similarity.n, steady)
     for ball in scales.balls:
-        if found and monitor.out_of_time():
+        if found.sets and monitor.out_of_time():
             break
         cluster = solved(similarity, scales, ball, scales.shift(ball.kappa), options, monitor)
-        cluster = next((same for same in steady if not is_new([same], cluster)), cluster)
-        if len(cluster) >= least and is_new(found, cluster):
-            found.append(cluster)
-    inside = cores_of(found, similarity.n) >= 0
-    return found + [c for c in known if inside[c.members].mean() <= SAME]
+        if len(cluster) >= least:
+            found.add(before.twin(cluster) or cluster)
+    inside = cores_of(found.sets, similarity.n) >= 0
+    return found.sets + [c for c in known if inside[c.members].mean() <= SAME]
 
 
 def in_order(
@@ -186,14 +235,19 @@ def in_order(
     Where more are there than were asked for, the last are left out.
     """
     n = 1 + max((int(cluster.members[-1]) for cluster in [*before, *now]), default=0)
-    names, places = cores_of(before, n), dict.fromkeys(range(len(before)), -1)
+    names = cores_of(before, n)
+    places: dict[int, int] = {}
+    placed: set[int] = set()
     shared = np.array([np.bincount(names[c.members] + 1, minlength=len(before) + 1)[1:] for c in now])
     for flat in np.argsort(-shared, axis=None, kind="stable"):
         j, k = divmod(int(flat), len(before))
-        if shared[j, k] > 0 and places[k] < 0 and j not in places.values():
+        if shared[j, k] == 0:
+            break
+        if k not in places and j not in placed:
             places[k] = j
-    first = [j for j in places.values() if j >= 0]
-    rest = [j for j in range(len(now)) if j not in first]
+            placed.add(j)
+    first = [places[k] for k in sorted(places)]
+    rest = [j for j in range(len(now)) if j not in placed]
     return [now[j] for j in first + rest][:n_clusters]
 
 
