@@ -157,6 +157,15 @@ def test_sparse_rows_are_compared_by_direction():
         assert_certified(formula("cosine", rows.toarray()), cluster, stationary=1e-9)
 
 
+def test_sparse_and_dense_batches_may_follow_each_other():
+    for kinds in ((sp.csr_array, np.asarray), (np.asarray, sp.csr_array)):
+        model = DominantSets(affinity="sqeuclidean")
+        for make, rows in zip(kinds, (X[:450], X[450:]), strict=True):
+            model.partial_fit(make(rows))
+        for cluster in model.clusters_:
+            assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+
+
 @pytest.mark.parametrize("assign", ["average", None])
 def test_other_assignments(assign):
     model, _ = streamed(X, 3, affinity="sqeuclidean", assign=assign)
@@ -196,7 +205,14 @@ def test_an_error_half_way_changes_nothing(monkeypatch):
 
 @pytest.mark.parametrize(
     "params",
-    [{"affinity": "rbf"}, {"shift": 3.0}, {"n_starts": 4}, {"assign": "mode"}, {"affinity": "precomputed"}],
+    [
+        {"affinity": "rbf"},
+        {"affinity": "precomputed"},
+        {"affinity": "cosine", "affinity_params": {"equalize": True}},
+        {"shift": 3.0},
+        {"n_starts": 4},
+        {"assign": "mode"},
+    ],
 )
 def test_what_has_no_stream(params):
     assert not hasattr(DominantSets(**params), "partial_fit")

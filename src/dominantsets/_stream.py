@@ -32,6 +32,8 @@ def can_stream(estimator: Any) -> bool:
     affinity = estimator.affinity
     if not isinstance(affinity, str) or affinity not in BALLS:
         raise AttributeError(f"partial_fit needs affinity={' or '.join(map(repr, BALLS))}, got {affinity!r}.")
+    if (estimator.affinity_params or {}).get("equalize"):
+        raise AttributeError("partial_fit has no ranks of similarities: leave out equalize.")
     for name, values in USUAL.items():
         if getattr(estimator, name) not in values:
             raise AttributeError(f"partial_fit needs {name}={values[0]!r}, got {getattr(estimator, name)!r}.")

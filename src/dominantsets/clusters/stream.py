@@ -73,10 +73,9 @@ class Seen:
 
     def with_batch(self, X: Any) -> Seen:
         """The same with more rows."""
-        stacked = (
-            sp.vstack([self.rows, X], format="csr") if sp.issparse(X) else np.concatenate([self.rows, X])
-        )
-        return replace(self, rows=stacked)
+        if sp.issparse(self.rows) or sp.issparse(X):
+            return replace(self, rows=sp.vstack([sp.csr_array(self.rows), sp.csr_array(X)], format="csr"))
+        return replace(self, rows=np.concatenate([self.rows, X]))
 
     def calls_for_a_look(self, clusters: Sequence[DominantSet]) -> bool:
         """Whether clusters should be looked for among all rows.
