@@ -18,6 +18,8 @@ PAGES = [
     *(f"dominantsets.{name}" for name in dominantsets.__all__),
     "dominantsets.DominantSets.fit",
     "dominantsets.DominantSets.predict",
+    "dominantsets.DominantSets.transform",
+    "dominantsets.DominantSets.partial_fit",
     "dominantsets.DominantSetHierarchy.fit",
     "dominantsets.DominantSetHierarchy.cut",
     "dominantsets.DominantSetHierarchy.groups",

@@ -81,6 +81,13 @@ def new_objects(estimator: Any, X: Any) -> Any:
     return X
 
 
+def batch(estimator: Any, X: Any) -> Any:
+    """The rows of a batch of ``partial_fit``; those of the first are checked by ``fit``."""
+    if isinstance(X, Similarity) or is_tensor(X) or is_dask(X):
+        raise ValueError(f"partial_fit takes rows in memory, got a {type(X).__name__}; use fit.")
+    return new_objects(estimator, X) if hasattr(estimator, "_seen") else X
+
+
 def set_tags(tags: Any, affinity: Any) -> Any:
     """The scikit-learn tags of the input that an affinity takes."""
     precomputed = isinstance(affinity, str) and affinity in PRECOMPUTED

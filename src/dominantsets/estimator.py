@@ -21,6 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
+from dominantsets._soft import SoftAnswers
+from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import Choice, choose, unseen
@@ -76,7 +78,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     r"""Dominant set clustering.
 
     A dominant set is a group of objects that are more similar to each other than to anything
@@ -181,6 +183,8 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The labels of the dominant sets themselves: -1 outside all of them. (``cores_`` is its former name.)
     memberships_ : ndarray of shape (n,)
         The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them.
+    membership_matrix_ : csr_array of shape (n, n_clusters_)
+        The weights of every dominant set, each 1 for its exemplar: an object in several has several.
     assignment_rate_ : float
         Share of the objects with a label other than -1.
     n_iter_ : int
@@ -405,6 +409,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
         """
         options = self._checked()
+        self.__dict__.pop("_seen", None)  # batches of before
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
@@ -455,7 +460,9 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
-        if not seen:
+        if hasattr(self, "_in_batches"):
+            self.choice_ = choice_of_stream(X)
+        elif not seen:
             self.choice_ = unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
         elif asked := [name for name, usual in ONE_SIMILARITY.items() if getattr(self, name) not in usual]:
             self.choice_ = unseen(
@@ -495,6 +502,7 @@ class DominantSets(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             mine = cores[cluster.members] == k  # all of them, unless clusters overlap
             memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
         self._memberships = memberships
+        self._set_soft(self.similarity_)
 
     def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""

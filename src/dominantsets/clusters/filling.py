@@ -120,8 +120,9 @@ class Explained:
 def fillers(explained: Explained, tree: ModeTree, nodes: list[Node], count: int) -> list[Node | Ints]:
     """So many more groups: nodes of the tree, or the objects of groups that are in none of them."""
     nodes = sorted(nodes, key=lambda node: node.chance)[: CHOICE * count]
-    centres = np.array([tree.place(node)[0] for node in nodes]).reshape(len(nodes), -1)
-    away = explained.distances(centres) if nodes else np.empty((0, 0))
+    away = (
+        explained.distances(np.array([tree.place(node)[0] for node in nodes])) if nodes else np.empty((0, 0))
+    )
     parts = [
         explained.group(t, np.flatnonzero(t <= max(tree.place(node)[1], t.min())))
         for t, node in zip(away.T, nodes, strict=True)

@@ -273,7 +273,7 @@ def _each_at_its_scale(
         why = scales.hidden(len(run.balls)) if judged else ""
         starts, alone = starts_of(scales, run.balls), starts_of(scales, scales.alone)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
-        return _by_clouds(
+        return by_clouds(
             similarity, scales.objects, scales.sample, starts, dimension, noise, monitor, why, alone
         )
 
@@ -288,7 +288,7 @@ def _each_at_its_scale(
     )
 
 
-def _by_clouds(
+def by_clouds(
     similarity: Similarity,
     objects: Ints,
     sample: Coordinates,
@@ -350,7 +350,7 @@ def _at_one_shift(
         objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
         sample = similarity.coordinates(objects)
         starts = starts_from(sample, objects, clusters)
-        return _by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
+        return by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
 
     n_passes = run.n_passes if isinstance(run, MultiStart) else len(found)
     return Found(clusters, cores, of_shift(resolution, clusters), options, run.end, n_passes, partition)

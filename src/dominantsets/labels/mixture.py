@@ -232,12 +232,16 @@ class Labelling:
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
+        return self.place(similarity, new)[0]
+
+    def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
+        """Labels and probabilities of new objects."""
         scores = _scores(similarity, new, self.cores)
         best = scores.argmax(axis=1)
         score = scores[np.arange(len(best)), best]
         behind = None if self.background is None else _scores(similarity, new, self.background)[:, 0]
         before = None if self.judges is None else _scores(similarity, new, self.judges).max(axis=1)
-        return self.labels(best, score, behind, before)[0]
+        return self.labels(best, score, behind, before)
 
 
 def _scores(similarity: Similarity, new: Any, cores: Cores) -> Floats:

@@ -1,0 +1,96 @@
+"""Rows in batches against all of them at once: how long, and how good?
+
+Run ``python benchmarks/stream.py``; it prints and writes results/stream.json. Two threads, once compiled. 20
+groups in d dimensions, 100,000 rows in batches of 10,000 (``partial_fit``) and in one (``fit``), both under
+sqeuclidean; and a fit of all rows seen after every batch. *Any* order: every batch has rows of all groups.
+*Sorted*: about two groups a batch. The adjusted Rand index of a stream is that of the labels that each batch
+got when it came, and of all rows by ``predict`` at the end. *Gap*: the largest relative gap of any cluster,
+recomputed over all rows by plain NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _machine import machine, pin_threads
+
+pin_threads(2)
+
+import numpy as np  # noqa: E402 (after the threads are pinned)
+from sklearn.metrics import adjusted_rand_score  # noqa: E402
+
+from dominantsets import DominantSets  # noqa: E402
+
+GROUPS = 20
+
+
+def planted(n: int, d: int, in_order: bool) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(GROUPS, size=n)
+    y = np.sort(y) if in_order else y
+    return 4.0 * rng.normal(size=(GROUPS, d))[y] + rng.normal(size=(n, d)), y
+
+
+def worst_gap(X: Any, model: DominantSets) -> float:
+    """The largest relative gap over all rows, from members and weights alone."""
+    top, worst = model.similarity_.offset, 0.0
+    for cluster in model.clusters_:
+        inner, weights = X[cluster.members], cluster.weights
+        center = weights @ inner
+        spread = weights @ np.square(inner - center).sum(axis=1)
+        payoffs = top - np.square(X - center).sum(axis=1) - spread  # of copies: M on the diagonal
+        payoffs[cluster.members] -= (top + cluster.shift) * weights
+        f = float(weights @ payoffs[cluster.members])
+        worst = max(worst, float(payoffs.max() - f) / max(f, f + cluster.shift))
+    return worst
+
+
+def compared(n: int, d: int, batch: int, in_order: bool) -> dict[str, Any]:
+    X, y = planted(n, d, in_order)
+    model, labels, seconds, again = DominantSets(affinity="sqeuclidean"), [], [], []
+    for first in range(0, n, batch):
+        began = time.perf_counter()
+        labels.append(model.partial_fit(X[first : first + batch]).labels_)
+        seconds.append(round(time.perf_counter() - began, 3))
+        began = time.perf_counter()
+        whole = DominantSets(affinity="sqeuclidean").fit(X[: first + batch])
+        again.append(round(time.perf_counter() - began, 3))
+    at_once = again[-1]
+    return {
+        "rows": n,
+        "features": d,
+        "batch": batch,
+        "order": "sorted" if in_order else "any",
+        "fit_seconds": round(at_once, 3),
+        "stream_seconds": round(sum(seconds), 3),
+        "ratio": round(sum(seconds) / at_once, 2),
+        "refits_seconds": round(sum(again), 3),
+        "batch_seconds": seconds,
+        "fit_clusters": whole.n_clusters_,
+        "stream_clusters": model.n_clusters_,
+        "fit_ari": round(adjusted_rand_score(y, whole.labels_), 4),
+        "stream_ari_as_they_came": round(adjusted_rand_score(y, np.concatenate(labels)), 4),
+        "stream_ari_at_the_end": round(adjusted_rand_score(y, model.predict(X)), 4),
+        "fit_gap": worst_gap(X, whole),
+        "stream_gap": worst_gap(X, model),
+    }
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    compared(4_000, 4, 1_000, False)  # compiles
+    rows = [compared(100_000, d, 10_000, in_order) for d in (4, 16) for in_order in (False, True)]
+    for row in rows:
+        print(row, flush=True)
+    path = Path(__file__).parent / "results" / "stream.json"
+    path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Rows that come in batches."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from dominantsets import DominantSets, End, Status
+from dominantsets.clusters.stream import is_surprising, take_in
+from support import assert_certified, formula
+
+X, Y = make_blobs(900, centers=6, n_features=3, cluster_std=0.8, random_state=3)
+
+
+def streamed(rows, n_batches: int, **params) -> tuple[DominantSets, np.ndarray]:
+    """The model after so many batches, and the labels that each batch got."""
+    model, labels = DominantSets(**params), []
+    for batch in np.array_split(np.arange(rows.shape[0]), n_batches):
+        labels.append(model.partial_fit(rows[batch]).labels_)
+        assert labels[-1].shape == model.probabilities_.shape == (len(batch),)
+    return model, np.concatenate(labels)
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("n_batches", [2, 3, 7, 30])
+def test_every_certificate_holds_over_all_rows_seen(affinity, n_batches):
+    """Computed again by plain NumPy: as good as those of a fit, however the rows came."""
+    model, labels = streamed(X, n_batches, affinity=affinity)
+    whole = DominantSets(affinity=affinity).fit(X)
+    A = formula(affinity, X)
+    assert model.n_clusters_ > 1
+    for cluster in model.clusters_:
+        assert cluster.status is Status.CONVERGED
+        assert cluster.relative_gap <= 1e-10
+        assert cluster.strict
+        assert_certified(A, cluster, stationary=1e-9)
+    worst = min(whole.clusters_, key=len)
+    assert all(len(cluster) > 0.3 * len(worst) for cluster in model.clusters_)
+    assert model.membership_matrix_.shape == (len(X), model.n_clusters_)
+    if affinity == "sqeuclidean":
+        assert model.n_clusters_ == whole.n_clusters_
+        assert adjusted_rand_score(whole.labels_, model.predict(X)) > 0.95
+        assert adjusted_rand_score(Y[450:], labels[450:]) > 0.9
+
+
+def test_what_no_object_of_a_batch_exceeds_stays_as_it_is():
+    """Batches of one blob only: the others keep their weights, and have a margin over all rows."""
+    first, later = X[:600], X[600:][Y[600:] == 0]
+    model = DominantSets(affinity="sqeuclidean").partial_fit(first)
+    before = list(model.clusters_)
+    model.partial_fit(later)
+    A = formula("sqeuclidean", np.concatenate([first, later]))
+    same = 0
+    for old, new in zip(before, model.clusters_, strict=True):
+        assert_certified(A, new, stationary=1e-9)
+        if (Y[:600][old.members] != 0).all():
+            same += 1
+            np.testing.assert_array_equal(old.members, new.members)
+            np.testing.assert_array_equal(old.weights, new.weights)
+            assert new.n_iter == old.n_iter
+            assert new.margin <= old.margin
+            assert new.radius == old.radius
+        else:
+            assert len(new) > len(old)
+    assert same == 5
+
+
+def test_a_touched_ball_begins_as_it_was():
+    """With the objects that came into it, the weights are those of the same ball: (r² - t) / κ'."""
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:600])
+    batch, S = X[600:], model.similarity_
+    for k, cluster in enumerate(model.clusters_):
+        kappa = S.offset + cluster.shift
+        arrival = take_in(cluster, model.transform(batch)[:, k], 600, 0.0, kappa, 1e-10)
+        inside = np.maximum(cluster.radius**2 - np.square(X - cluster.center).sum(axis=1), 0.0)
+        expected = inside / inside.sum()
+        x = np.bincount(arrival.start.support, arrival.start.weights, minlength=len(X))
+        np.testing.assert_allclose(x, expected, atol=1e-9)
+        assert S.offset + arrival.cluster.shift == pytest.approx(inside.sum(), rel=1e-9)
+
+
+def test_a_new_group_becomes_a_cluster():
+    old = Y < 4
+    model = DominantSets().partial_fit(X[old])
+    assert model.n_clusters_ == 4
+    for k in (4, 5):
+        model.partial_fit(X[np.equal(Y, k)])
+        assert model.n_clusters_ == k + 1
+        assert (model.labels_ == k).mean() > 0.95
+    rows = np.concatenate([X[old], X[Y == 4], X[Y == 5]])
+    for cluster in model.clusters_:
+        assert_certified(formula("sqeuclidean", rows), cluster, stationary=1e-9)
+
+
+def test_as_many_clusters_as_asked_for():
+    model = DominantSets(4).partial_fit(X[Y < 4])
+    model.partial_fit(X[Y >= 4])
+    assert model.n_clusters_ == 4
+
+
+def test_one_group_first():
+    """While nothing stands out all rows are looked at again."""
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[Y == 0])
+    assert model.n_clusters_ == 1
+    model.partial_fit(X[Y == 1])
+    assert model.n_clusters_ == 2
+    assert model.labels_.shape == ((Y == 1).sum(),)
+
+
+def test_what_is_surprising():
+    rng = np.random.default_rng(0)
+    shares = [0.1, 0.2, 0.3, 0.4]
+    draws = rng.choice(4, p=shares, size=(2_000, 1_500)) - 1
+    # rows of one distribution are surprising as often as was said
+    assert 0.01 < np.mean([is_surprising(cores, 1_000) for cores in draws]) < 0.03
+    for k in range(-1, 3):  # one category more or less than before
+        cores = draws[0].copy()
+        cores[1_000:1_060] = k
+        cores[1_060:1_120] = k
+        assert is_surprising(cores, 1_000)
+
+
+def test_a_saved_stream_goes_on():
+    one = DominantSets(affinity="sqeuclidean").partial_fit(X[:300])
+    other = pickle.loads(pickle.dumps(one))
+    for batch in (X[300:600], X[600:]):
+        one.partial_fit(batch)
+        other.partial_fit(batch)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    for a, b in zip(one.clusters_, other.clusters_, strict=True):
+        np.testing.assert_array_equal(a.members, b.members)
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_the_callers_array_may_be_filled_again():
+    buffer, model = np.empty((300, 3)), DominantSets(affinity="sqeuclidean")
+    for k in range(3):
+        buffer[:] = X[300 * k : 300 * (k + 1)]
+        model.partial_fit(buffer)
+    for cluster in model.clusters_:
+        assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+
+
+def test_sparse_rows_are_compared_by_direction():
+    rows = sp.csr_array(np.maximum(X - X.mean(axis=0), 0.0) + 0.1 * (np.arange(3) == Y[:, None] % 3))
+    model, _ = streamed(rows, 3)
+    assert model.affinity_ == "cosine"
+    for cluster in model.clusters_:
+        assert_certified(formula("cosine", rows.toarray()), cluster, stationary=1e-9)
+
+
+def test_sparse_and_dense_batches_may_follow_each_other():
+    for kinds in ((sp.csr_array, np.asarray), (np.asarray, sp.csr_array)):
+        model = DominantSets(affinity="sqeuclidean")
+        for make, rows in zip(kinds, (X[:450], X[450:]), strict=True):
+            model.partial_fit(make(rows))
+        for cluster in model.clusters_:
+            assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+
+
+@pytest.mark.parametrize("assign", ["average", None])
+def test_other_assignments(assign):
+    model, _ = streamed(X, 3, affinity="sqeuclidean", assign=assign)
+    np.testing.assert_array_equal(model.labels_, model.predict(X[600:]))
+
+
+def test_a_batch_that_is_refused_changes_nothing():
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:450])
+    before = dict(model.__dict__)
+    with pytest.raises(ValueError, match="X has 2 features, but DominantSets is expecting 3 features"):
+        model.partial_fit(X[450:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((4, 3), np.nan))
+    assert model.__dict__ == before
+    with pytest.raises(ValueError, match="takes rows in memory, got a LowRank"):
+        model.partial_fit(model.similarity_)
+
+
+def test_an_error_half_way_changes_nothing(monkeypatch):
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:450])
+    before = dict(model.__dict__)
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model, "_set_labels", broken, raising=True)
+    changed = dict(model.__dict__)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[450:])
+    assert model.__dict__ == changed
+    monkeypatch.undo()
+    assert model.__dict__ == before
+    model.partial_fit(X[450:])
+    for cluster in model.clusters_:
+        assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"affinity": "rbf"},
+        {"affinity": "precomputed"},
+        {"affinity": "cosine", "affinity_params": {"equalize": True}},
+        {"shift": 3.0},
+        {"n_starts": 4},
+        {"assign": "mode"},
+    ],
+)
+def test_what_has_no_stream(params):
+    assert not hasattr(DominantSets(**params), "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        DominantSets(**params).partial_fit(X)
+
+
+def test_fit_forgets_the_stream():
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:450]).fit(X[450:])
+    assert model.labels_.shape == (450,)
+    model.partial_fit(X[:100])
+    assert model.similarity_.n == 100
+
+
+def interrupting(progress):
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "max_time", "callback"])
+def test_a_batch_that_ends_early_is_gone_on_with(how):
+    """What is there has honest certificates; the next batch brings all of them to the end."""
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:450])
+    n_clusters = model.n_clusters_
+    model.set_params(
+        **{
+            "Ctrl-C": {"callback": interrupting},
+            "max_time": {"max_time": 0.0},
+            "callback": {"callback": lambda progress: True},
+        }[how]
+    )
+    with pytest.warns(ConvergenceWarning, match="ended early"):
+        model.partial_fit(X[450:800])
+    assert model.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
+    assert model.n_clusters_ == n_clusters
+    assert model.labels_.shape == (350,)
+    assert any(cluster.status is not Status.CONVERGED for cluster in model.clusters_)
+    for cluster in model.clusters_:
+        assert_certified(formula("sqeuclidean", X[:800]), cluster)
+    model.set_params(callback=None, max_time=None).partial_fit(X[800:])
+    assert model.n_clusters_ == n_clusters
+    for cluster in model.clusters_:
+        assert cluster.status is Status.CONVERGED
+        assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
