@@ -448,3 +448,15 @@ def test_random_graph_with_isolated_nodes_keeps_them_out():
     A[:30, :30] = random_similarity(30, seed=0, zeros=0.5)
     model = DominantSets(affinity="precomputed").fit(sp.csr_array(A))
     assert (model.labels_[30:] == -1).all()
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 4, 6])
+def test_labels_are_those_of_the_clusters_where_groups_are_alike(n_clusters):
+    """Copies of one group: nothing but their places tells them apart."""
+    group = np.random.default_rng(0).normal(size=(20, 2))
+    X = np.vstack([group + np.array([12.0 * k, 0.0]) for k in range(n_clusters)])
+    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
+    for k, cluster in enumerate(model.clusters_):
+        assert (model.labels_[cluster.members] == k).all()
+    again = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
+    np.testing.assert_array_equal(again.labels_, model.labels_)

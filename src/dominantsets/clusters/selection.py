@@ -85,4 +85,4 @@ def _fewer(roots: list[Node], chosen: list[Node], wanted: int) -> list[Node]:
         if best is None:
             break
         kept = (kept - best[2]) | {best[1]}
-    return sorted(kept, key=lambda node: node.chance)[:wanted]
+    return sorted(kept, key=lambda node: (node.chance, node.chain, node.level))[:wanted]

@@ -292,6 +292,8 @@ def label_by_clouds(
         dimension = float(max(1, sample.rows.shape[1]))
     dimension = min(max(dimension, 1.0), limit(sample))
     clouds = similarity.has_clouds
+    # as many as there are clusters are these, perhaps in another order: labels go by the clusters'
+    alone = None if alone is None or len(alone) == len(starts) else alone
     judged = _judged(sample, alone or starts, dimension, noise == "auto", clouds, monitor)
     fit, verdict, judges = judged.fit, judged.verdict, None
     noisy, background = verdict.noisy, None
