@@ -50,13 +50,14 @@ class Method:
 
 
 def ours(X: Any, k: int | None) -> np.ndarray:
+    """Balls: most of the families have round groups; ``benchmarks/affinity.py`` has affinity="auto"."""
     import scipy.sparse as sp
 
     from dominantsets import DominantSets
 
     if sp.issparse(X):
         return DominantSets(k, affinity="precomputed").fit(X).labels_
-    return DominantSets(k).fit(X).labels_
+    return DominantSets(k, affinity="sqeuclidean").fit(X).labels_
 
 
 def kmeans(X: Any, k: int | None) -> np.ndarray:
