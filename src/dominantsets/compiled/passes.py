@@ -225,31 +225,6 @@ def weigh(
     return total, square, lean, reach
 
 
-@compiled
-def weigh_ties(
-    form: Affine, inverse: NDArray[np.float64],
-    members: NDArray[np.int64], weights: NDArray[np.float64], scaled: NDArray[np.float64],
-) -> tuple[float, float, float, float]:  # fmt: skip
-    """What :func:`weigh` gives where kappa is smaller than the rounding of s, so that nobody exceeds tau.
-
-    The members are then level, and share all weight in proportion to one over kappa.
-    """
-    total, square, lean, reach = 0.0, 0.0, 0.0, 0.0
-    for k in range(members.size):
-        i = members[k]
-        weight = _at(inverse, i)
-        weights[k] = weight
-        total += weight
-        square += weight
-        if form.bias.size:
-            lean += form.times * form.bias[i] * weight
-        if form.scale.size:
-            weight *= form.scale[i]
-        scaled[k] = weight
-        reach += weight
-    return total, square, lean, reach
-
-
 @reassociated
 def small_pass(
     X: Any, w: NDArray[np.float64], form: Affine, center: NDArray[np.float64],
@@ -272,7 +247,8 @@ def small_pass(
     weights, scaled = np.empty(count), np.empty(count)
     total, square, lean, reach = weigh(s, tau, form, inverse, members, weights, scaled)
     if not total > 0.0:
-        total, square, lean, reach = weigh_ties(form, inverse, members, weights, scaled)
+        # kappa is below the rounding of s: the members are level, and share the weight as one over kappa
+        total, square, lean, reach = weigh(np.ones(s.size), 0.0, form, inverse, members, weights, scaled)
     image = np.empty(d)
     for f in range(d):
         image[f] = -reach * center[f]

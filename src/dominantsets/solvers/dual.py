@@ -111,7 +111,9 @@ class Dual:
         )
         total, square, lean, reach = (sum(column) for column in zip(*sums, strict=True))
         if not total > 0.0:
-            total, square, lean, reach = passes.weigh_ties(form, inverse, members, weights, scaled)
+            # kappa is below the rounding of s: the members are level, and share the weight as one over kappa
+            level = np.ones(s.size)
+            total, square, lean, reach = passes.weigh(level, 0.0, form, inverse, members, weights, scaled)
         weights /= total
         image = self.root / total * (rows.plain_mix(members, scaled) - reach * self.center)
         f = float(image @ image) + offset - square / total**2 + 2.0 * lean / total
