@@ -1,8 +1,9 @@
 """Equal rows folded into weights: where is it cheaper?
 
-Run ``python benchmarks/folding.py``; it prints and writes results/folding.json. Two threads, once compiled. Every
-row of the data occurs several times. *plain*: a solver that sees all rows; *folding*: finding the different ones
-(NumPy's ``unique`` of whole rows); *weighted*: the same set from these, with their counts as weights.
+Run ``python benchmarks/folding.py``; it prints and writes results/folding.json. Two threads, once compiled.
+Every row of the data occurs several times. *plain*: a solver that sees all rows; *folding*: finding the
+different ones (NumPy's ``unique`` of whole rows); *weighted*: the same set from these, with their counts as
+weights.
 """
 
 from __future__ import annotations
