@@ -55,7 +55,9 @@ ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
     "shift": ("auto",),
     "algorithm": ("auto",),
     "assign": ("refine", "average", None),
+    "overlap": (False,),
 }
+SHARED = 0.5  # of two clusters that may overlap: that is how much they may have in common
 HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 # The former names of parameters, and where they are now.
@@ -139,6 +141,11 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
         outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
+    overlap : bool or float, default=False
+        Whether clusters may share objects: each is then a dominant set of all objects, not of what the others
+        left, at one shift (:func:`dominant_sets`; best value first); ``membership_matrix_`` says who is in
+        which. A number is the largest share (Jaccard) that two may have in common; True is 0.5. ``labels_``
+        has one of them for every object.
     n_starts : int, default=1
         Where a shift is given: 1 peels clusters one after another from their vertex. More: multi-start, in
         passes that solve from so many sampled objects at once, see :func:`multistart`.
@@ -239,6 +246,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "assign": [StrOptions({"refine", "average", "correlation", "mode"}), None],
         "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
+        "overlap": ["boolean", Interval(Real, 0, 1, closed="right")],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
         "n_jobs": [Integral, None],
@@ -263,6 +271,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         min_cluster_size: int = 1,
         assign: str | None = "refine",
         noise: float | str | None = "auto",
+        overlap: bool | float = False,
         n_starts: int = 1,
         multistart_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -289,6 +298,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         self.min_cluster_size = min_cluster_size
         self.assign = assign
         self.noise = noise
+        self.overlap = overlap
         self.n_starts = n_starts
         self.multistart_params = multistart_params
         self.n_jobs = n_jobs
@@ -398,6 +408,8 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
         if self.assign == "mode":
             check_climbs(options, self.n_starts, self.checkpoint)
+        if self.overlap:
+            check_overlap(self)
         if self.n_starts > 1:
             check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
         return options
@@ -473,6 +485,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
             self._checkpoint,
             _say if self.verbose else _silent,
             self.assign == "mode",
+            (SHARED if self.overlap is True else float(self.overlap)) if self.overlap else None,
         )
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
@@ -650,6 +663,18 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         if self._levels:
             labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
         return labels
+
+
+def check_overlap(estimator: DominantSets) -> None:
+    """Refuse what clusters that share objects cannot have."""
+    for name, usual in (("n_starts", 1), ("checkpoint", None), ("algorithm", "auto")):
+        if getattr(estimator, name) != usual:
+            raise ValueError(f"overlap={estimator.overlap!r} needs {name}={usual!r}.")
+    if estimator.assign in ("mode", "correlation"):
+        raise ValueError(
+            f"overlap={estimator.overlap!r} goes with assign='refine', 'average' or None, got "
+            f"{estimator.assign!r}."
+        )
 
 
 def _say(number: int, cluster: DominantSet) -> None:
