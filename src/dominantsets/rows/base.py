@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+from threadpoolctl import ThreadpoolController
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import single_threaded
