@@ -52,8 +52,8 @@ def certify(
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
-    that has drifted. What a solver knows of the face (``face``: the Hessian is negative definite there) is not
-    tested again; whether the margin is positive always is.
+    that has drifted. What a solver knows of the face (``face``: the Hessian is negative definite there) is
+    not tested again; whether the margin is positive always is.
     """
     members, weights = outcome.x
     weights = weights / weights.sum()
