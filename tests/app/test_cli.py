@@ -20,8 +20,9 @@ from sklearn.datasets import load_iris, make_blobs
 from typer.testing import CliRunner
 
 from dominantsets import DominantSets, __main__, __version__
-from dominantsets.app import cli, files, job
+from dominantsets.app import files, job
 from dominantsets.app.cli import app
+from dominantsets.app.commands import _common
 from dominantsets.solvers import ALGORITHMS
 
 mpl.use("Agg")
@@ -71,10 +72,10 @@ def test_version_and_help():
 
 
 def test_choices_are_the_librarys():
-    assert get_args(cli.Format) == files.FORMATS
-    assert get_args(cli.Affinity) == job.AFFINITIES_FOR_FEATURES
-    assert get_args(cli.Conversion) == job.CONVERSIONS
-    assert get_args(cli.Algorithm) == ALGORITHMS
+    assert get_args(_common.Format) == files.FORMATS
+    assert get_args(_common.Affinity) == job.AFFINITIES_FOR_FEATURES
+    assert get_args(_common.Conversion) == job.CONVERSIONS
+    assert get_args(_common.Algorithm) == ALGORITHMS
 
 
 def test_cluster_writes_everything(iris, tmp_path):
@@ -282,6 +283,20 @@ def test_module_is_runnable():
         [sys.executable, "-m", "dominantsets", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == f"dominantsets {__version__}"
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize("argument", ["--version", "--help", "cluster --help"])
+def test_help_waits_for_no_library(argument):
+    """Numba and scikit-learn take seconds to load; a page of help needs none of them."""
+    code = (
+        "import sys; from dominantsets.__main__ import main\n"
+        f"sys.argv = ['dominantsets', *{argument.split()!r}]\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(*({name.split('.')[0] for name in sys.modules} & {'numpy', 'numba', 'scipy', 'sklearn'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
 
 
 def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):
