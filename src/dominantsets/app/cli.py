@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from dominantsets import __version__
-from dominantsets.app.commands.cluster import cluster
+from dominantsets.app.commands.cluster import cluster, predict
+from dominantsets.app.commands.hierarchy import hierarchy
 from dominantsets.app.commands.info import info
 from dominantsets.app.commands.segment import segment
 from dominantsets.app.commands.studies import demo, reproduce
@@ -41,5 +42,5 @@ def main(
     """Dominant set clustering: groups whose members are more alike than anything outside."""
 
 
-for command in (cluster, segment, demo, reproduce, info):
+for command in (cluster, predict, hierarchy, segment, demo, reproduce, info):
     app.command()(command)

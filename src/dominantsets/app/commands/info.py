@@ -12,7 +12,7 @@ def info() -> None:
 
     Example: dominantsets info
     """
-    from dominantsets.app.job import environment
+    from dominantsets.app.machine import environment
 
     table: list[tuple[str, Any]] = environment()
     width = max(len(name) for name, _ in table)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dominantsets.app.commands._common import INTERRUPTED, PICTURES, fail
+from dominantsets.app.commands._common import PICTURES, Quiet, fail, in_a_sentence, say, spoken
 
 
 def segment(
     image: Annotated[Path, typer.Argument(help="A picture (PNG, JPEG, TIFF, ...).")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Labels of the pixels (.npy), or a picture of the segments."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The segment of each pixel, in the size of the picture: .png (colour k of its palette is "
+            "segment k) or .npy.",
+        ),
     ],
+    figure: Annotated[
+        Path | None, typer.Option(help="The picture with the segments' borders, beside their mean colours.")
+    ] = None,
     n_segments: Annotated[
         int, typer.Option("--n-segments", "-k", min=1, help="Largest number of segments.")
     ] = 5,
@@ -24,10 +31,11 @@ def segment(
     smooth: Annotated[float, typer.Option(min=0, help="Blur beforehand, in pixels.")] = 1.0,
     position: Annotated[float, typer.Option(min=0, help="Weight of the pixels' places.")] = 0.0,
     downscale: Annotated[int, typer.Option(min=1, help="Work on an image this many times smaller.")] = 1,
+    quiet: Quiet = False,
 ) -> None:
     """Segment a picture into dominant sets of its pixels, exactly.
 
-    Example: dominantsets segment photo.jpg -k 4 -o segments.png
+    Example: dominantsets segment photo.jpg -k 4 -o labels.png --figure segments.png
     """
     import numpy as np
 
@@ -38,33 +46,32 @@ def segment(
         import matplotlib
 
         matplotlib.use("Agg")
-        from skimage.io import imread
-
         from dominantsets.plotting import SegmentationDisplay
         from dominantsets.segmentation import segment as segments_of
     except ModuleNotFoundError as error:
         raise fail(str(error)) from error
-    try:
+    with in_a_sentence("before the segments were there"):
         files.check_readable(image)
-        files.check_writable(output, (".npy", *PICTURES), (str(image),))
-        try:
-            pixels = imread(image)
-        except Exception as error:  # the imaging libraries raise many kinds
-            raise files.FileError(f"{image}: this is not a picture that can be read.") from error
-        found = segments_of(
-            pixels, n_segments, shift=shift_of(shift), smooth=smooth, position=position, downscale=downscale
-        )
-        with files.replacing(output) as draft:
-            if output.suffix.lower() == ".npy":
-                np.save(draft, found.labels)
-            else:
+        files.check_writable(output, files.LABEL_MAPS, (str(image),))
+        if figure is not None:
+            files.check_writable(figure, PICTURES, (str(image), str(output)))
+        pixels: Any = files.read_picture(image)
+        with spoken(quiet):
+            found = segments_of(
+                pixels,
+                n_segments,
+                shift=shift_of(shift),
+                smooth=smooth,
+                position=position,
+                downscale=downscale,
+            )
+        files.write_label_map(output, found.labels)
+        if figure is not None:
+            with files.replacing(figure) as draft:
                 SegmentationDisplay.from_segmentation(found, pixels).figure_.savefig(draft, dpi=130)
-    except (ValueError, MemoryError, OSError) as error:
-        raise fail(str(error)) from error
-    except KeyboardInterrupt:
-        sys.stderr.write("dominantsets: interrupted; nothing is written.\n")
-        raise typer.Exit(INTERRUPTED) from None
+    if quiet:
+        return
     sizes = np.bincount(found.labels.ravel()) / found.labels.size
     typer.echo(f"{len(found.clusters)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
     if len(found.clusters) < n_segments:
-        typer.echo(f"fewer than {n_segments}: the rest of the picture falls to those found", err=True)
+        say(f"fewer than {n_segments}: the rest of the picture falls to those found.")
