@@ -75,6 +75,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The cut that was asked for.
     n_iter_ : int
         Iterations of all dominant sets together.
+    end_ : End or None
+        What ended it early; None for a whole tree.
     similarity_ : Similarity
         The similarity.
     n_features_in_ : int
@@ -180,6 +182,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except KeyboardInterrupt:  # outside a solve, which returns on its own
             self._tree = tree = alone(similarity.n, None)
             tree.halt = End.INTERRUPTED
+        self.end_ = tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
         self.n_iter_ = sum(group.core.n_iter for group in tree.root.walk() if group.core is not None)
         self.leaves_, self.linkage_ = self.cut(self.n_leaves_), linkage(tree.root, similarity.n)
