@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 PARTIAL, INTERRUPTED = 3, 130
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+SEGMENTS = 5  # where neither a number nor strokes are given
 
 # spelled out for the type checker and the help page; a test holds them against the library's own lists
 Format = Literal["csv", "tsv", "parquet", "npy", "npz", "mtx", "edges", "graphml"]
@@ -373,14 +374,21 @@ def segment_command(
         typer.Option("--output", "-o", help="Labels of the pixels (.npy), or a picture of the segments."),
     ],
     n_segments: Annotated[
-        int, typer.Option("--n-segments", "-k", min=1, help="Largest number of segments.")
-    ] = 5,
+        int | None, typer.Option("--n-segments", "-k", min=1, help="Largest number of segments: 5.")
+    ] = None,
+    scribbles: Annotated[
+        Path | None,
+        typer.Option(
+            help="Strokes instead of a number: a picture of the same size where every colour but black is a "
+            "segment, or labels of the pixels (.npy)."
+        ),
+    ] = None,
     shift: Annotated[str, typer.Option(help="The resolution: a number, or auto.")] = "auto",
     smooth: Annotated[float, typer.Option(min=0, help="Blur beforehand, in pixels.")] = 1.0,
     position: Annotated[float, typer.Option(min=0, help="Weight of the pixels' places.")] = 0.0,
     downscale: Annotated[int, typer.Option(min=1, help="Work on an image this many times smaller.")] = 1,
 ) -> None:
-    """Segment a picture into dominant sets of its pixels, exactly.
+    """Segment a picture into dominant sets of its pixels, exactly, or into what goes with strokes on it.
 
     Example: dominantsets segment photo.jpg -k 4 -o segments.png
     """
@@ -390,21 +398,27 @@ def segment_command(
         import matplotlib
 
         matplotlib.use("Agg")
-        from skimage.io import imread
-
         from dominantsets.plotting import SegmentationDisplay
         from dominantsets.segmentation import segment
     except ModuleNotFoundError as error:
         raise _fail(str(error)) from error
     try:
         files.check_readable(image)
-        files.check_writable(output, (".npy", *PICTURES), (str(image),))
-        try:
-            pixels = imread(image)
-        except Exception as error:  # the imaging libraries raise many kinds
-            raise files.FileError(f"{image}: this is not a picture that can be read.") from error
+        files.check_writable(output, (".npy", *PICTURES), (str(image), str(scribbles)))
+        pixels, strokes = files.read_picture(image), None
+        if scribbles is not None:
+            files.check_readable(scribbles)
+            strokes = files.read_strokes(scribbles)
+        elif n_segments is None:
+            n_segments = SEGMENTS
         found = segment(
-            pixels, n_segments, shift=shift_of(shift), smooth=smooth, position=position, downscale=downscale
+            pixels,
+            n_segments,
+            scribbles=strokes,
+            shift=shift_of(shift),
+            smooth=smooth,
+            position=position,
+            downscale=downscale,
         )
         with files.replacing(output) as draft:
             if output.suffix.lower() == ".npy":
@@ -416,9 +430,9 @@ def segment_command(
     except KeyboardInterrupt:
         sys.stderr.write("dominantsets: interrupted; nothing is written.\n")
         raise typer.Exit(INTERRUPTED) from None
-    sizes = np.bincount(found.labels.ravel()) / found.labels.size
-    typer.echo(f"{len(found.clusters)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
-    if len(found.clusters) < n_segments:
+    sizes = np.unique(found.labels, return_counts=True)[1] / found.labels.size
+    typer.echo(f"{len(sizes)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
+    if n_segments is not None and len(sizes) < n_segments:
         typer.echo(f"fewer than {n_segments}: the rest of the picture falls to those found", err=True)
 
 

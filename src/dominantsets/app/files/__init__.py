@@ -5,6 +5,7 @@ classes where the file has them. A writer writes beside the file and renames: no
 """
 
 from dominantsets.app.files._common import FileError, Table
+from dominantsets.app.files.pictures import read_picture, read_strokes
 from dominantsets.app.files.reading import FORMATS, check_readable, read
 from dominantsets.app.files.writing import check_writable, replacing, write_labels, write_text
 
@@ -15,6 +16,8 @@ __all__ = [
     "check_readable",
     "check_writable",
     "read",
+    "read_picture",
+    "read_strokes",
     "replacing",
     "write_labels",
     "write_text",
