@@ -187,7 +187,9 @@ def test_segments_over_their_image(dtype, grey):
     np.testing.assert_allclose(shown[:, :8], 0.0)
     np.testing.assert_allclose(shown[:, 8:], 1.0)
     with pytest.raises(ValueError, match="pixels"):
-        SegmentationDisplay.from_segmentation(Segmentation(found.labels[:3], found.cores, []), image)
+        SegmentationDisplay.from_segmentation(
+            Segmentation(found.labels[:3], found.cores, [], found.regions), image
+        )
 
 
 def test_colours_are_told_apart_by_the_colour_blind():
