@@ -41,7 +41,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",  # all of them run
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "order.Order",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("dominantsets",),
     "reference_url": {"dominantsets": None},

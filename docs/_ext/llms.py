@@ -3,7 +3,7 @@ and llms-full.txt has them all in one file (https://llmstxt.org)."""
 
 from __future__ import annotations
 
-import shutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,13 @@ def _opening(tree: Any) -> str:
     for paragraph in tree.findall(nodes.paragraph):
         if paragraph.parent.tagname == "section":
             text = " ".join(paragraph.astext().split())
-            return text.split(". ")[0].rstrip(".:") + "."
+            return re.match(r".{25,}?(?=[.:] |[.:]?$)|.*", text)[0].rstrip(".:") + "."
     return ""
+
+
+def _included(page: Path) -> Any:
+    """What stands in the place of a file that a page includes."""
+    return lambda directive: (page.parent / directive[1]).read_text(encoding="utf-8")
 
 
 def _write(app: Any, error: Exception | None) -> None:
@@ -34,8 +39,9 @@ def _write(app: Any, error: Exception | None) -> None:
             lines.append(f"- [{app.env.titles[name].astext()}]({address}): {opening}".rstrip(": "))
             if page.exists():
                 (out / address).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(page, out / address)
-                full.append(page.read_text(encoding="utf-8"))
+                text = re.sub(r"^```{include} (.+)\n(:.*\n)*```", _included(page), page.read_text(encoding="utf-8"))
+                (out / address).write_text(text, encoding="utf-8")
+                full.append(text)
         lines.append("")
     (out / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
     (out / "llms-full.txt").write_text("\n\n".join(full), encoding="utf-8")
