@@ -30,15 +30,24 @@ LOOK = """() => {
       .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
   };
-  const text = light(getComputedStyle(document.querySelector('article') || document.body).color);
-  const ground = light(getComputedStyle(document.body).backgroundColor);
+  const clear = colour => /^rgba\\(.*, 0(\\.\\d+)?\\)$/.test(colour);
+  const behind = element => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return clear(colour) && element.parentElement ? behind(element.parentElement) : light(colour);
+  };
+  const contrast = element => {
+    const text = light(getComputedStyle(element).color), ground = behind(element);
+    return (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+  };
+  const written = [...document.querySelectorAll('h1, h2, h3, p, li, td, th, dt, dd, pre, p code')]
+    .filter(element => element.innerText && element.checkVisibility());
   return {
     wide: document.documentElement.scrollWidth - window.innerWidth,
-    dark: ground < text,
-    contrast: (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05),
+    dark: behind(document.body) < light(getComputedStyle(document.body).color),
+    pale: written.filter(element => contrast(element) < CONTRAST).map(e => e.innerText.slice(0, 40)),
     missing: [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.getAttribute('src')),
   };
-}"""
+}""".replace("CONTRAST", str(CONTRAST))
 READ = """() => ({
   links: [...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href')),
   names: [...document.querySelectorAll('[id], a[name]')].map(e => e.id || e.name),
@@ -70,8 +79,8 @@ def _visit(page: Any, address: str) -> tuple[list[str], list[str], list[str]]:
                 wrong.append(f"{seen['wide']} pixels too wide {where}")
             if seen["dark"] != (scheme == "dark"):
                 wrong.append(f"not {scheme} {where}")
-            if seen["contrast"] < CONTRAST:
-                wrong.append(f"text has a contrast of {seen['contrast']:.1f} {where}")
+            if seen["pale"]:
+                wrong.append(f"text of little contrast {where}: {seen['pale'][:3]}")
             wrong += [f"no picture {name}" for name in seen["missing"]]
     read = page.evaluate(READ)
     return list(dict.fromkeys(wrong)), read["links"], read["names"]
