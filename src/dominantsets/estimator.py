@@ -185,14 +185,14 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members
         have another label, ``selection_`` counts them under "elsewhere".
     n_clusters_ : int
-        Number of clusters found.
-    exemplars_ : ndarray of shape (n_clusters_,)
+        Number of clusters found, K.
+    exemplars_ : ndarray of shape (K,)
         The object with the largest weight of each cluster.
     core_labels_ : ndarray of shape (n,)
         The labels of the dominant sets themselves: -1 outside all of them. (``cores_`` is its former name.)
     memberships_ : ndarray of shape (n,)
         The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them.
-    membership_matrix_ : csr_array of shape (n, n_clusters_)
+    membership_matrix_ : csr_array of shape (n, K)
         The weights of every dominant set, each 1 for its exemplar: an object in several has several.
     assignment_rate_ : float
         Share of the objects with a label other than -1.
@@ -200,7 +200,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         Iterations of all clusters together.
     n_passes_ : int
         Passes of multi-start; without it, as many as clusters.
-    shifts_ : ndarray of shape (n_clusters_,)
+    shifts_ : ndarray of shape (K,)
         The shift of each cluster.
     shift_ : float
         The shift, where there is one for all; else the median of ``shifts_``.

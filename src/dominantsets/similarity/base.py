@@ -272,7 +272,7 @@ class Similarity(ABC):
         return "pairwise" if algorithm == "auto" else algorithm
 
     def posed_as(self, shift: float) -> str:
-        """Which problem the solvers are given, see :func:`dominantsets.solvers.make_problem`."""
+        """Which problem the solvers are given, see ``dominantsets.solvers.make_problem``."""
         return "memory"
 
     def for_solving(self) -> Similarity:
