@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 from dominantsets._typing import Flags, Floats
 from dominantsets.compiled.clouds import expect
 from dominantsets.compiled.threads import parallel_map
+from dominantsets.rows.base import blas
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -181,7 +182,8 @@ def _expected(
 
     # blocks of one size, so that sums do not depend on the number of threads
     blocks = [slice(i, min(i + BLOCK, len(rows))) for i in range(0, len(rows), BLOCK)]
-    found = parallel_map(work, blocks)
+    with blas().limit(limits=1, user_api="blas"):  # our threads are enough of them
+        found = parallel_map(work, blocks)
     return sum((f[0] for f in found[1:]), found[0][0]), outside, sum(f[1] for f in found)
 
 

@@ -152,7 +152,8 @@ def nearest(block: Block, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
             best[part] = values.argmax(axis=1)
             top[part] = values[np.arange(len(values)), best[part]]
 
-    parallel_map(work, thread_slices(block.size, max(1, 8 * GRAIN // (rows.d * len(M)))))
+    with blas().limit(limits=1, user_api="blas"):
+        parallel_map(work, thread_slices(block.size, max(1, 8 * GRAIN // (rows.d * len(M)))))
     return best, top
 
 
