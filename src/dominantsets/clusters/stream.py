@@ -210,7 +210,7 @@ def look(
 
     Those that were not touched (``steady``) stay as they are where they are found again. The order is any.
     """
-    scales = Scales(similarity, similarity.degrees(), n_clusters, least, monitor)
+    scales = Scales(similarity, similarity.spread(), n_clusters, least, monitor)
     if scales.interrupted:
         raise KeyboardInterrupt
     if scales.is_one and known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
@@ -94,6 +94,14 @@ class HostProblem(Problem):
             x = Point(x.support[inside], weights / weights.sum())
         outcome = METHODS[options.algorithm](problem, x, options, monitor)
         return certify(problem, outcome, options)
+
+    def solve_each(
+        self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
+    ) -> Iterator[DominantSet]:
+        """Solve from every start at its own shift, in their order, as they are asked for."""
+        for start, shift in zip(starts, shifts.tolist(), strict=True):
+            here = options.chosen_for(self.similarity, shift, 0)
+            yield make_problem(self.similarity, shift).solve_from(start, here, monitor)
 
     def point_at(self, i: int, half: bool = False) -> Point:
         """A start with all mass on an object, or half of it, the rest spread over the others."""
