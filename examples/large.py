@@ -36,7 +36,11 @@ print(f"largest gap {gaps.max():.0e}, smallest margin {margins.min():.1e} of the
 ball = model.clusters_[0]
 distances = np.linalg.norm(X - ball.center, axis=1)
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for label, title in ((model.labels_ == 0, "its label"), (model.labels_ > 0, "other labels"), (model.labels_ < 0, "noise")):
+for label, title in (
+    (model.labels_ == 0, "its label"),
+    (model.labels_ > 0, "other labels"),
+    (model.labels_ < 0, "noise"),
+):
     ax.hist(distances[label], bins=np.linspace(0, 40, 160), histtype="step", label=title)
 ax.axvline(ball.radius, color="k", lw=1)
 ax.annotate("radius", (ball.radius, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom")

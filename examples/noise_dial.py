@@ -25,9 +25,7 @@ for ax, noise in zip(axes.flat, ["cores", "auto", 0.1, None], strict=True):
     ari = adjusted_rand_score(y, model.labels_)
     print(f"noise={noise!r}: {np.mean(model.labels_ < 0):.0%} without a label, ARI {ari:.2f}")
     ax.scatter(*X.T, s=6, c=[color_of(k) if k >= 0 else NOISE for k in model.labels_])
-    ax.set(
-        title=f"noise={noise!r}: {np.mean(model.labels_ < 0):.0%} without a label", xticks=[], yticks=[]
-    )
+    ax.set(title=f"noise={noise!r}: {np.mean(model.labels_ < 0):.0%} without a label", xticks=[], yticks=[])
 figure.savefig("noise_dial.png", dpi=90)
 
 # %%

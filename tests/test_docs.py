@@ -24,7 +24,14 @@ from dominantsets.app.cli import app
 mpl.use("Agg")
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-OWN = {"README.md", "choosing.md", "clusters.md", "family.md", "gpu.md", "related-methods.md"}  # tests of their own
+OWN = {
+    "README.md",
+    "choosing.md",
+    "clusters.md",
+    "family.md",
+    "gpu.md",
+    "related-methods.md",
+}  # tests of their own
 PROMPTED = [page for page in PAGES if "```python\n>>> " in page.read_text(encoding="utf-8")]
 NEEDS = re.compile(r"<!-- needs: (\w+) -->\n```python\n(.*?)```", flags=re.S)
 
@@ -52,7 +59,9 @@ def test_what_prompts_show(page):
     code = "\n".join(block for block in blocks(page, "python") if block.startswith(">>> "))
     test = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
     said: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
+        test, out=said.append
+    )
     assert result.attempted
     assert not result.failed, "".join(said)
 
@@ -62,7 +71,9 @@ def test_calls_within_sentences():
     calls = {
         call
         for page in PAGES
-        for call in re.findall(r"`(DominantSet(?:s|Hierarchy)\([^`]*?\))[^`()]*`", page.read_text(encoding="utf-8"))
+        for call in re.findall(
+            r"`(DominantSet(?:s|Hierarchy)\([^`]*?\))[^`()]*`", page.read_text(encoding="utf-8")
+        )
     }
     assert len(calls) > 10
     known = {"DominantSets": DominantSets, "DominantSetHierarchy": DominantSetHierarchy}

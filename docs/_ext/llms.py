@@ -39,7 +39,9 @@ def _write(app: Any, error: Exception | None) -> None:
             lines.append(f"- [{app.env.titles[name].astext()}]({address}): {opening}".rstrip(": "))
             if page.exists():
                 (out / address).parent.mkdir(parents=True, exist_ok=True)
-                text = re.sub(r"^```{include} (.+)\n(:.*\n)*```", _included(page), page.read_text(encoding="utf-8"))
+                text = re.sub(
+                    r"^```{include} (.+)\n(:.*\n)*```", _included(page), page.read_text(encoding="utf-8")
+                )
                 (out / address).write_text(text, encoding="utf-8")
                 full.append(text)
         lines.append("")

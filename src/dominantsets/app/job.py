@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from dominantsets._checks import require_memory
+from dominantsets._copies import counts_of
 from dominantsets.app.files import FileError, Table
 from dominantsets.app.tree import Grown
 from dominantsets.estimator import DominantSets
@@ -58,7 +59,7 @@ class Job:
         """Cluster; Ctrl-C gives what has been found."""
         X, affinity, params = self._prepared(table)
         scaler = self._scaler(X, affinity)
-        X = X if scaler is None else scaler.fit_transform(X)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         if self.n_starts > 1 and self.shift == "auto":
             raise FileError(
                 f"--n-starts {self.n_starts} is for one shift of all clusters; give --shift, too."
@@ -78,7 +79,7 @@ class Job:
             random_state=self.random_state,
             verbose=int(bar),
         )
-        model.fit(X)
+        model.fit(X, sample_weight=table.weights)
         pairs = affinity in PRECOMPUTED or self.matrix is not None
         return Result(model, table, None if pairs else X, scaler)
 
@@ -92,7 +93,8 @@ class Job:
             min_cluster_size=self.min_cluster_size,
             max_time=self.max_time,
         )
-        return Grown(model.fit(X if scaler is None else scaler.fit_transform(X)), table)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
+        return Grown(model.fit(X, sample_weight=table.weights), table)
 
     def _scaler(self, X: Any, affinity: str) -> Any:
         """What brings columns of different units to one scale."""
@@ -109,7 +111,7 @@ class Job:
         seeds = [numbers[name] if name in numbers else _number(name, table) for name in names]
         shift = shift_of(self.shift)
         scaler = self._scaler(X, affinity)
-        X = X if scaler is None else scaler.fit_transform(X)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         affinity = "sqeuclidean" if affinity == "auto" else affinity  # which compares whole clusterings
         similarity = as_similarity(X, affinity, **params)
         found = solve(
@@ -119,6 +121,7 @@ class Job:
             algorithm=self.algorithm,
             tol=self.tol,
             max_time=self.max_time,
+            sample_weight=table.weights,
         )
         labels, typical = np.full(similarity.n, -1), np.zeros(similarity.n)
         labels[found.members], typical[found.members] = 0, found.weights / found.weights.max()
@@ -144,6 +147,11 @@ class Job:
         if self.convert == "path":
             return data, "path", {"metric": "precomputed"} | given
         return distance_to_similarity(data, self.convert), "precomputed", given
+
+
+def _fitted(scaler: Any, X: Any, weights: Any) -> Any:
+    """A scaler of the rows, each as often as it counts."""
+    return scaler.fit(X if weights is None else np.repeat(X, counts_of(weights), axis=0))
 
 
 def _number(name: str, table: Table) -> int:

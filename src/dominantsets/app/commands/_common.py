@@ -69,6 +69,7 @@ Columns = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features, such as name,date.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column with the objects' names.")]
+WeightColumn = Annotated[str | None, typer.Option(help="Column that says for how many objects each stands.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with classes, to score against.")]
 ScaleOption = Annotated[
     Scale,

@@ -39,6 +39,7 @@ from dominantsets.app.commands._common import (
     RandomState,
     ScaleOption,
     Shift,
+    WeightColumn,
     in_a_sentence,
     matrix_of,
     noise_of,
@@ -66,6 +67,7 @@ def cluster(
     drop: Drop = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
     format: FormatOption = None,
     similarity: IsSimilarity = False,
     distance: IsDistance = False,
@@ -134,6 +136,7 @@ def cluster(
             format=format,
             label_column=label_column,
             id_column=id_column,
+            weight_column=weight_column,
             columns=files.listed(columns or ()),
             drop=files.listed(drop or ()),
         )
@@ -186,6 +189,7 @@ def predict(
     drop: Drop = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
     format: FormatOption = None,
     shift: Shift = "auto",
     assign: AssignOption = "refine",
@@ -225,6 +229,7 @@ def predict(
         options: dict[str, Any] = {
             "label_column": label_column,
             "id_column": id_column,
+            "weight_column": weight_column,
             "columns": files.listed(columns or ()),
             "drop": files.listed(drop or ()),
         }
