@@ -45,6 +45,10 @@ class Segmentation:
     cores: NDArray[np.int64]
     clusters: list[DominantSet]
 
+    def __repr__(self) -> str:
+        height, width = self.labels.shape
+        return f"Segmentation({len(self.clusters)} segments of {height:,} × {width:,} pixels)"
+
 
 def segment(
     image: Any,

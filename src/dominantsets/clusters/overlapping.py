@@ -53,6 +53,10 @@ class DominantSetList:
     method: str
     n: int
 
+    def __repr__(self) -> str:
+        proof = "all there are" if self.complete else "perhaps not all"
+        return f"DominantSetList({len(self)} dominant sets of {self.n:,} objects, {proof})"
+
     def __len__(self) -> int:
         return len(self.clusters)
 

@@ -39,6 +39,7 @@ from dominantsets.app.commands._common import (
     RandomState,
     ScaleOption,
     Shift,
+    command_line,
     in_a_sentence,
     matrix_of,
     noise_of,
@@ -163,7 +164,7 @@ def cluster(
         if report is not None:
             from dominantsets.app.result_page import page_of
 
-            files.write_text(report, page_of(result, Path(file).name).html())
+            files.write_text(report, page_of(result, Path(file).name, command_line()).html())
     if not quiet:
         sys.stderr.write(f"{result.line()}, {time.perf_counter() - began:.1f} s\n")
     if result.interrupted:
