@@ -182,6 +182,8 @@ class DominantSets(
     verbose : int, default=0
         1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
         (on stderr where logging is not set up).
+    forget : float, default=0.0
+        Share of its weight that every row loses with each later batch of ``partial_fit``.
     keep_noise, start, tol, max_iter, cutoff, sampling, max_overlap : deprecated
         Former names: use ``noise``, ``solver_params`` and ``multistart_params``.
 
@@ -266,6 +268,7 @@ class DominantSets(
         "device": "no_validation",
         "callback": [callable, None],
         "verbose": ["verbose"],
+        "forget": [Interval(Real, 0, 1, closed="left")],
         **dict.fromkeys(MOVED, "no_validation"),
     }
 
@@ -291,6 +294,7 @@ class DominantSets(
         device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        forget: float = 0.0,
         keep_noise: Any = "deprecated",
         start: Any = "deprecated",
         tol: Any = "deprecated",
@@ -318,6 +322,7 @@ class DominantSets(
         self.device = device
         self.callback = callback
         self.verbose = verbose
+        self.forget = forget
         self.keep_noise = keep_noise
         self.start = start
         self.tol = tol
@@ -464,6 +469,7 @@ class DominantSets(
     def _fit(self, X: Any, y: Any = None) -> Self:
         options = self._checked()
         self.__dict__.pop("_seen", None)  # batches of before
+        self.__dict__.pop("_before", None)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock

@@ -244,6 +244,10 @@ class Similarity(ABC):
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
         return np.full(len(objects), self.self_similarity)
 
+    def alike_to_copies(self, objects: Ints) -> Floats:
+        """The same where objects have weights: what the copies for which they stand have in common."""
+        return self.self_similarities(objects)
+
     def diagonal(self) -> Floats:
         """What may stand on the diagonal: self-similarities, or the largest similarity there is."""
         if self.self_similarity is None:
