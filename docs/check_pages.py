@@ -1,8 +1,8 @@
 """Opens every page of the built site in Chromium: ``python docs/check_pages.py build/site``.
 
-Each page at 390 and at 1,280 pixels, light and dark: none may be wider than the screen, have a picture that is not there,
-text without contrast, an error of a script, a link to a page or a heading that does not exist, or load anything from
-elsewhere. Where there is no Chromium it says so and checks nothing.
+Each page at 390 and at 1,280 pixels, light and dark: none may be wider than the screen, have a picture that
+is not there, text without contrast, an error of a script, a link to a page or a heading that does not exist,
+or load anything from elsewhere. Where there is no Chromium it says so and checks nothing.
 """
 
 from __future__ import annotations

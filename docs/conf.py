@@ -1,4 +1,4 @@
-"""The site. CONTRIBUTING.md has the command that builds it; nothing is loaded from elsewhere, by it or by its pages."""
+"""The site: CONTRIBUTING.md has the command. Nothing is loaded from elsewhere, by it or by its pages."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 Half a million objects
 ======================
 
-Features never become a matrix: a dominant set of them is d + 1 numbers, and a step is one pass over the rows. Every cluster
-has a certificate over all objects. Writes large.png.
+Features never become a matrix: a dominant set of them is d + 1 numbers, and a step is one pass over the
+rows. Every cluster has a certificate over all objects. Writes large.png.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ margins = np.array([cluster.margin / cluster.value for cluster in model.clusters
 print(f"largest gap {gaps.max():.0e}, smallest margin {margins.min():.1e} of the value")
 
 # %%
-# A dominant set here is a ball: who lies within its radius is in it. Distances from the centre of the first cluster:
+# A dominant set here is a ball: who lies within its radius is in it. Distances from the centre of the first
+# cluster:
 
 ball = model.clusters_[0]
 distances = np.linalg.norm(X - ball.center, axis=1)
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for label, title in ((model.labels_ == 0, "its label"), (model.labels_ > 0, "other labels"), (model.labels_ < 0, "noise")):
+for label, title in (
+    (model.labels_ == 0, "its label"),
+    (model.labels_ > 0, "other labels"),
+    (model.labels_ < 0, "noise"),
+):
     ax.hist(distances[label], bins=np.linspace(0, 40, 160), histtype="step", label=title)
 ax.axvline(ball.radius, color="k", lw=1)
 ax.annotate("radius", (ball.radius, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom")

@@ -1,5 +1,8 @@
-"""For readers that are programs: llms.txt lists every page with its first sentence, pages in Markdown lie beside their HTML,
-and llms-full.txt has them all in one file (https://llmstxt.org)."""
+"""For readers that are programs (https://llmstxt.org).
+
+llms.txt lists every page with its first sentence, pages in Markdown lie beside their HTML, and
+llms-full.txt has them all in one file.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ def _write(app: Any, error: Exception | None) -> None:
             lines.append(f"- [{app.env.titles[name].astext()}]({address}): {opening}".rstrip(": "))
             if page.exists():
                 (out / address).parent.mkdir(parents=True, exist_ok=True)
-                text = re.sub(r"^```{include} (.+)\n(:.*\n)*```", _included(page), page.read_text(encoding="utf-8"))
+                text = re.sub(
+                    r"^```{include} (.+)\n(:.*\n)*```", _included(page), page.read_text(encoding="utf-8")
+                )
                 (out / address).write_text(text, encoding="utf-8")
                 full.append(text)
         lines.append("")

@@ -40,9 +40,7 @@ def chart(ax, questions, end, top):
             **box,
         )
         ax.text(0.87, y + 0.08, "yes", fontsize=8, color="0.3")
-        ax.annotate(
-            "", (0, y - 0.74), (0, y - 0.3), arrowprops={"arrowstyle": "->", "color": "0.3"}
-        )
+        ax.annotate("", (0, y - 0.74), (0, y - 0.3), arrowprops={"arrowstyle": "->", "color": "0.3"})
         ax.text(0.06, y - 0.53, "no", fontsize=8, color="0.3")
     y = top - len(questions)
     ax.text(0, y, end, bbox={"boxstyle": "round,pad=0.45", "fc": END, "ec": "0.4"}, **box)

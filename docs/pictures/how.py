@@ -49,7 +49,9 @@ def simplex():
     A = np.array([[0, 0.9, 0.2], [0.9, 0, 0.3], [0.2, 0.3, 0]])
     corners = np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
     steps = 60
-    weights = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]) / steps
+    weights = (
+        np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]) / steps
+    )
     figure, axes = plt.subplots(1, 2, figsize=(WIDE, TALL), layout="constrained")
     for ax, shift in zip(axes, (0.0, 0.6), strict=True):
         values = np.einsum("ni,ij,nj->n", weights, A - shift * np.eye(3), weights)
@@ -128,7 +130,11 @@ def certificate():
         arrowprops={"arrowstyle": "->", "color": "0.3"},
     )
     ax.annotate(f"gap {one.gap:.1g}:\nmembers are level", (1, value - 0.35 * (value - payoffs.min())))
-    ax.set(xlabel="objects, by their payoff", ylabel="payoff", ylim=(None, value + 0.25 * (value - payoffs.min())))
+    ax.set(
+        xlabel="objects, by their payoff",
+        ylabel="payoff",
+        ylim=(None, value + 0.25 * (value - payoffs.min())),
+    )
     ax.legend(loc="lower left")
     save(figure, "certificate")
 
