@@ -59,7 +59,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "dominantsets"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_domain_indices = False
+html_use_index = html_domain_indices = False
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
