@@ -265,6 +265,8 @@ class LowRank(OfRows):
 
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
         parts = self.rows.ask("label", self.recipe, rule)
+        if len(parts) == 1:
+            return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
