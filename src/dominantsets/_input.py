@@ -77,7 +77,8 @@ def new_objects(estimator: Any, X: Any) -> Any:
     X = shared(X)
     if not is_tensor(X):
         X = validate_data(estimator, X, reset=False, **_ACCEPTED)
-        return sp.csr_array(X) if sp.issparse(X) else X
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        return estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
     name = type(estimator).__name__
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
         raise ValueError(

@@ -167,7 +167,7 @@ def test_objects_without_weight_are_not_there():
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(-np.ones(5), "negative, NaN or infinite"), (np.zeros(5), "all weights are 0"),
+    [(-np.ones(5), "negative, NaN or infinite"), (np.zeros(5), "all weights are zero"),
      (np.ones(4), "each of 5 objects"), (np.full(5, np.nan), "negative, NaN or infinite"),
      ("heavy", "must be numbers")],
 )  # fmt: skip

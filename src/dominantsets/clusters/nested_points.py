@@ -72,9 +72,10 @@ def nested_points(
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
         out = alone(similarity.n, clusters[0] if clusters else None)
     else:
-        stand = [ball.node.chain for ball in run.balls if ball.node is not None]
-        if scales.is_one:  # the least doubtful ball stands for all of them
-            stand = [min(lives, key=lambda life: life.chance).chain]
+        found = zip(run.balls, clusters, strict=True)
+        stand = {ball.node.chain: cluster for ball, cluster in found if ball.node is not None}
+        if scales.is_one or not stand:  # the least doubtful ball stands for all of them
+            stand = {min(lives, key=lambda life: life.chance).chain: clusters[0]}
         groups = label_by_clouds(
             similarity,
             scales.objects,
@@ -84,7 +85,7 @@ def nested_points(
             None,
             monitor,
         )
-        out = _grown(scales, tree, lives, dict(zip(stand, clusters, strict=True)), groups, sets)
+        out = _grown(scales, tree, lives, stand, groups, sets)
     out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
     return out
 

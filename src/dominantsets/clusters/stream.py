@@ -24,7 +24,7 @@ from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
-from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.certificate import beyond_rounding, scale_of
 from dominantsets.solvers.result import HALTS
 
 SURPRISE = 0.02  # probability of a batch so unlike those before it, below which clusters are looked for
@@ -136,7 +136,7 @@ def take_in(
     certain = cluster.status is Status.CONVERGED
     if certain and gap <= tol * scale_of(f, shift):
         margin = min(cluster.margin, margin)
-        proven = margin > max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
+        proven = beyond_rounding(margin, f, gap, shift)
         strict = cluster.strict if proven or cluster.strict is None else False
         kept = replace(cluster, margin=margin, gap=gap, strict=strict, shift=shift - raised, global_gap=None)
         return Arrival(kept, None)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+from threadpoolctl import ThreadpoolController
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import single_threaded
@@ -47,19 +47,19 @@ class Recipe(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """A first look at the rows of a block."""
+    """A first look at the rows of a block: sums, and the least and the largest feature of each column."""
 
     total: Floats
     finite: bool
-    least: float
-    most: float
+    least: Floats
+    most: Floats
 
     def __add__(self, other: Any) -> Survey:
         return Survey(
             self.total + other.total,
             self.finite and other.finite,
-            min(self.least, other.least),
-            max(self.most, other.most),
+            np.minimum(self.least, other.least),
+            np.maximum(self.most, other.most),
         )
 
 
@@ -320,15 +320,15 @@ class Rows(ABC):
     def check(self) -> None:
         """Refuse rows that no similarity can be made of."""
         require_finite(self._survey.finite)
-        require_square(max(self._survey.most, -self._survey.least))
+        require_square(max(float(self._survey.most.max()), -float(self._survey.least.min())))
 
     def mean(self) -> Floats:
-        """The mean of all rows."""
-        return np.asarray(self._survey.total / self.n)
+        """The mean of all rows, see :func:`kept_between`."""
+        return kept_between(self._survey.total / self.n, self._survey.least, self._survey.most)
 
     def least(self) -> float:
         """The least feature."""
-        return self._survey.least
+        return float(self._survey.least.min())
 
     @cached_property
     def _survey(self) -> Survey:
@@ -435,6 +435,15 @@ class Detached(Rows):
 
     def brought(self, new: Any) -> Any:
         return np.asarray(new.cpu()) if hasattr(new, "cpu") else new
+
+
+def kept_between(mean: Floats, least: Any, most: Any) -> Floats:
+    """A mean that has been rounded, between the least and the largest number that it is of.
+
+    So the mean of equal numbers is that number. Else rows that are all equal would be centred to the rounding
+    of their sum, which is another one wherever they are, and their similarity would be made of it.
+    """
+    return np.asarray(np.clip(mean, least, most), dtype=np.float64)
 
 
 def scatter_of(rows: Any, scale: Any) -> Any:

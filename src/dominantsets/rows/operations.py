@@ -30,7 +30,7 @@ def survey(block: Block) -> Survey:
     data = block.data
     total = data.sum(axis=0, dtype=np.float64)
     finite = bool(np.isfinite(total).all() or np.isfinite(data).all())
-    return Survey(np.asarray(total), finite, float(data.min()), float(data.max()))
+    return Survey(np.asarray(total), finite, data.min(axis=0), data.max(axis=0))
 
 
 def fingerprint(block: Block) -> bytes:

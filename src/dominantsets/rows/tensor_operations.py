@@ -326,12 +326,12 @@ def kernel(rows: TensorRows, recipe: Recipe) -> KernelTensors:
 
 def survey(rows: TensorRows) -> Survey:
     total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
-    least, most = float("inf"), -float("inf")
+    least, most = torch.full_like(total, torch.inf), torch.full_like(total, -torch.inf)
     for _, raw in rows.features.blocks(rows.height(2 * rows.d)):
         total += raw.sum(0, dtype=torch.float64)
-        low, high = torch.aminmax(raw)
-        least, most = min(least, float(low)), max(most, float(high))
-    return Survey(rows.host(total), bool(torch.isfinite(total).all()), least, most)
+        low, high = torch.aminmax(raw, dim=0)
+        least, most = torch.minimum(least, low), torch.maximum(most, high)
+    return Survey(rows.host(total), bool(torch.isfinite(total).all()), rows.host(least), rows.host(most))
 
 
 def fingerprint(rows: TensorRows) -> bytes:

@@ -62,6 +62,14 @@ def hashed(*parts: Any) -> str:
     return digest.hexdigest()
 
 
+class Folded(NamedTuple):
+    """The different objects of a similarity, how often each is there, and which of them each object is."""
+
+    similarity: Similarity
+    counts: Floats
+    places: Ints
+
+
 class Support(NamedTuple):
     """Weights on some objects, as they are."""
 
@@ -270,7 +278,7 @@ class Similarity(ABC):
         return "pairwise" if algorithm == "auto" else algorithm
 
     def posed_as(self, shift: float) -> str:
-        """Which problem the solvers are given, see :func:`dominantsets.solvers.make_problem`."""
+        """Which problem the solvers are given, see ``dominantsets.solvers.make_problem``."""
         return "memory"
 
     def for_solving(self) -> Similarity:
@@ -345,6 +353,10 @@ class Similarity(ABC):
     def payoff(self, new: Any, support: Ints, weights: Floats) -> Floats:
         """The products of new objects' similarities with an x on ``support``."""
         return self.payoff_of(new, self.summarise(support, weights))
+
+    def folded(self) -> Folded | None:
+        """The different objects, where many are there several times and fewer are cheaper; else None."""
+        return None
 
     def for_cluster(self, k: int) -> Similarity:
         """The similarity of which cluster k is a dominant set: this one, unless each has its own."""

@@ -137,11 +137,11 @@ class LowRank(OfRows):
         :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
         :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
         """
-        if self.n_features > WIDE:
+        formula, V = self.formula, self.rows_of(seeds)
+        d = V.shape[1]  # of the rows here, which need not be the features that were given
+        if d > WIDE:
             return super().top_outside(seeds)
-        formula, d = self.formula, self.n_features
-        mean = formula.root * self.rows_of(seeds).mean(axis=0)
-        V = self.rows_of(seeds)
+        mean = formula.root * V.mean(axis=0)
         bias = formula.bias(np.square(V).sum(axis=1))
         bias = np.zeros(seeds.size) if bias is None else bias
         V = formula.root * V

@@ -28,7 +28,7 @@ from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lo
 from dominantsets.solvers.shrink_expand import shrink_and_expand
 from dominantsets.solvers.trajectory import solve_trajectory
 from dominantsets.solvers.tree import solve_exactly
-from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights, unfolded
 from dominantsets.solvers.working_set import solve_working_set
 
 METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
@@ -275,9 +275,14 @@ def solve(
         return solve_capped(similarity, min_members, float(shift), options, Monitor(max_time, callback))
     if sample_weight is not None and seeds is not None:
         raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
+    folded = None
     if sample_weight is not None:
         weights = checked_weights(sample_weight, similarity.n)
         options = chosen_with_weights(options, similarity, float(shift))
+    elif seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
+        folded = similarity.folded()
+    if folded is not None:
+        similarity, weights, _ = folded
     problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)
@@ -286,6 +291,8 @@ def solve(
     found = problem.solve(options, monitor)
     if seeds is not None:
         say_if_lost(found, seeds)
+    if folded is not None:
+        return unfolded(found, folded)
     if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
         return replace(found, global_gap=2.0 * found.gap)
     return found

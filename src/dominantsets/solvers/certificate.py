@@ -52,14 +52,15 @@ def certify(
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
     A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
-    that has drifted. A ``strict`` that the solver has proved is not tested again; neither is
-    ``face``, whether the Hessian is negative definite on the face.
+    that has drifted. What a solver knows of the face (``face``: the Hessian is negative definite there) is
+    not tested again; whether the margin is positive always is.
     """
     members, weights = outcome.x
     weights = weights / weights.sum()
     x = Point(members, weights)
     problem = problem.in_component_of(x)
-    status, strict, face = outcome.status, outcome.strict, outcome.face
+    status, face = outcome.status, outcome.face
+    strict: bool | None = False if outcome.weak else None
     f, low, high, outside, ball = problem.recomputed(x) if recomputed is None else recomputed
     gap = max(0.0, high - f, outside - f)
     margin = f - outside
@@ -103,5 +104,9 @@ def stationary(f: float, low: float, high: float, outside: float, shift: float) 
 def undecided(f: float, low: float, high: float, outside: float, shift: float) -> bool:
     """Whether only the second-order test can tell if the maximum is strict."""
     gap = max(0.0, high - f, outside - f)
-    least = max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
-    return stationary(f, low, high, outside, shift) and not f - outside <= least
+    return stationary(f, low, high, outside, shift) and beyond_rounding(f - outside, f, gap, shift)
+
+
+def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:
+    """Whether a margin is positive, however payoffs were rounded and whatever the gap leaves open."""
+    return margin > max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     status: Status
     trace: Trace | None = None
     face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
-    strict: bool | None = None  # whether it is a strict maximum, where that is known
+    weak: bool = False  # whether it is known to be no strict maximum
     best: bool = False  # whether no point of the simplex has a higher f
 
 

@@ -11,7 +11,7 @@ from dominantsets._checks import check_real, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
 from dominantsets.solvers.capped import CappedDual, climb
-from dominantsets.solvers.certificate import scale_of
+from dominantsets.solvers.certificate import beyond_rounding, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import DominantSet, Status
@@ -102,7 +102,8 @@ def solve_welded(
         status = Status.STALLED
     strict: bool | None = None
     if gap <= 1e-6 * max(scale, 0.0):
-        strict = margin > gap and bool(np.linalg.eigvalsh(dual.jacobian(point))[-1] < 1.0 - 1e-12)
+        definite = bool(np.linalg.eigvalsh(dual.jacobian(point))[-1] < 1.0 - 1e-12)
+        strict = definite and beyond_rounding(margin, f, gap, shift)
     return DominantSet(
         members=members,
         weights=x[members],

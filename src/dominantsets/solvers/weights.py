@@ -6,13 +6,16 @@ sum x (docs/theory-weights.md). So a weight is another number on the diagonal, f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dominantsets._typing import Floats
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Folded
 from dominantsets.solvers.options import SolverOptions
+from dominantsets.solvers.result import DominantSet
 
 
 def checked_weights(sample_weight: Any, n: int) -> Floats:
@@ -28,7 +31,7 @@ def checked_weights(sample_weight: Any, n: int) -> Floats:
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise ValueError("sample_weight has negative, NaN or infinite entries; leave such objects out.")
     if not weights.any():
-        raise ValueError("all weights are 0, so that no object is left.")
+        raise ValueError("all weights are zero, so that no object is left.")
     return weights
 
 
@@ -55,3 +58,12 @@ def chosen_with_weights(options: SolverOptions, similarity: Similarity, shift: f
     if options.algorithm == "exact":
         raise ValueError("algorithm='exact' takes no weights; leave it at 'auto'.")
     return options.chosen_for(similarity, shift, 0)
+
+
+def unfolded(cluster: DominantSet, folded: Folded) -> DominantSet:
+    """A set of different objects as one of all of them: copies share a weight equally."""
+    share = np.zeros(folded.counts.size)
+    share[cluster.members] = cluster.weights / folded.counts[cluster.members]
+    weights = share[folded.places]
+    members = np.flatnonzero(weights)
+    return replace(cluster, members=members, weights=weights[members])
