@@ -10,19 +10,19 @@ a:       10,000,000 × 128 float32 (100 planted clusters, 30 % noise), 64 starts
 c:       n = 1,000,000, d = 20, K = 5 peeled, against the CPU path on the same machine; with the operations
          that torch is asked for (kernels, copies, allocations) and how often the host waits.
 stream:  a memmap that is streamed in blocks instead of kept on the card, beside the bus's own speed.
-fit:     1,000,000 × 64, 100 planted clusters, 30 % noise: the default fit, K given and not, beside 64 starts at
-         a given shift without labels, and beside k-means.
-zipf:    10,000,000 × 64, 300 clusters with sizes by Zipf's law and widths from 1 to 4, 30 % noise on a sphere.
-b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: the default fit; recall and precision.
+fit:     1,000,000 × 64, 100 planted clusters, 30 % noise: the default fit, K given and not, beside 64 starts
+         at a given shift without labels, and beside k-means.
+zipf:    10,000,000 × 64, 300 clusters with sizes by Zipf's law and widths 1 : 4, 30 % noise on a sphere.
+b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: the default fit, beside k-means.
 
 A planted cluster is a unit Gaussian about a centre drawn from a unit Gaussian; noise is a Gaussian with the
 covariance of all the planted objects together. In parts a, c and stream the shift is
-0.05 · m · (peak - mean similarity), with m the expected size of a cluster; it knows nothing of the labels. In b
-a planted cluster counts as found where one returned cluster has at least half of its objects by the labels,
-and they are at least half of that cluster; precision is the share of returned clusters that are such a match.
+0.05 · m · (peak - mean similarity), with m the expected size of a cluster; it knows nothing of the labels.
+In b a planted cluster counts as found where one returned cluster has at least half of its objects by the
+labels, and they are at least half of that cluster; precision is the share of clusters that are such a match.
 
 k-means is plain torch: as many clusters as were planted, 25 rounds from random objects, products in the
-features' own precision. Adjusted Rand indices are of all objects, noise as one more class; k-means has no noise.
+features' own precision. Adjusted Rand indices are of all objects, noise as one more class; k-means has none.
 
 Bound: the time in which the features could be read once a sweep (or product) at the measured copy bandwidth.
 """

@@ -80,13 +80,12 @@ class Points:
         squares, out = np.square(centres).sum(axis=1), np.empty(len(self.rows))
         for part in row_blocks(len(self.rows), 8 * len(centres)):
             out[part] = (squares - 2.0 * self.rows[part] @ centres.T).min(axis=1)
-        return np.maximum(out + self.lengths, 0.0)
+        return np.asarray(np.maximum(out + self.lengths, 0.0))
 
     def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
         """What each point has of every cluster, see ``expected``; ``outside`` is what the background has."""
-        t = np.maximum(
-            self.lengths[:, None] - 2.0 * self.rows @ centres.T + np.square(centres).sum(axis=1), 0.0
-        )
+        t = self.lengths[:, None] - 2.0 * self.rows @ centres.T
+        t = np.maximum(t + np.square(centres).sum(axis=1), 0.0)
         if nearest:
             parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
         else:

@@ -429,10 +429,8 @@ def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Te
     fixed = constants + rates * (added + here.formula.offset * totals - 0.5 * inside)
     for part, u, bias in _blocks(here, len(cores.mixtures)):
         own = here.own_of(u)
-        rows_here = torch.cat(
-            [u, (torch.zeros_like(own) if bias is None else bias)[:, None], own[:, None]], 1
-        )
-        top[part], best[part] = torch.addmm(fixed, rows_here, columns.T).max(1)
+        pair = torch.stack([torch.zeros_like(own) if bias is None else bias, own], 1)
+        top[part], best[part] = torch.addmm(fixed, torch.cat([u, pair], 1), columns.T).max(1)
     return best, top
 
 

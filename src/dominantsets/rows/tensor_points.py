@@ -117,7 +117,7 @@ class TensorPoints(Points):
             torch.addmm(squares, self._rows[i : i + height], c.T, alpha=-2.0).amin(1)
             for i in range(0, len(self.rows), height)
         ]
-        return np.maximum(torch.cat(found).cpu().numpy() + self.lengths, 0.0)
+        return np.asarray(np.maximum(torch.cat(found).cpu().numpy() + self.lengths, 0.0))
 
     def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
         c, r, level, out = map(self._send, (centres, rates, levels, outside))

@@ -264,7 +264,7 @@ class LowRank(OfRows):
         return [Mixture(*one) for one in pairs]
 
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
-        parts = self.rows.ask("label", self.recipe, rule)
+        parts: list[tuple[Ints, Floats]] = self.rows.ask("label", self.recipe, rule)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
