@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import torch.utils.dlpack
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -119,6 +120,12 @@ class Streamed(Features):
 
     def portable(self) -> Any:
         return self._rows
+
+
+def from_dlpack(X: Any) -> Tensor:
+    """A tensor with the memory of another library's array."""
+    out: Tensor = torch.utils.dlpack.from_dlpack(X)
+    return out
 
 
 def chosen_device(device: Any) -> torch.device:
@@ -294,8 +301,8 @@ class TensorRows(Rows):
     def points(self, rows: Floats, extra: Floats) -> TensorPoints:
         return TensorPoints(rows, extra, self.device)
 
-    def like(self, new: Any) -> Rows:
-        return TensorRows(new) if isinstance(new, Tensor) else super().like(new)
+    def like(self, new: Any, in_memory: Callable[[Any], Rows]) -> Rows:
+        return TensorRows(new) if isinstance(new, Tensor) else super().like(new, in_memory)
 
     def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
         order = torch.sort(self.ask(f"{operation}_there", *common)[0], stable=True).indices

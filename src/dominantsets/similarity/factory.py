@@ -154,10 +154,10 @@ def shared(X: Any) -> Any:
     if X.__dlpack_device__()[0] == ON_HOST:
         return np.from_dlpack(X)
     try:
-        import torch.utils.dlpack
+        from dominantsets.rows.tensors import from_dlpack  # imports torch
     except ModuleNotFoundError as error:
         raise missing_extra("arrays on a device need", "gpu", "torch") from error
-    return torch.utils.dlpack.from_dlpack(X)
+    return from_dlpack(X)
 
 
 def is_small(X: Any) -> bool:

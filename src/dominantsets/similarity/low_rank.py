@@ -270,7 +270,7 @@ class LowRank(OfRows):
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        found: tuple[Ints, Floats] = self.rows.like(new).ask("label", self.recipe, rule)[0]
+        found: tuple[Ints, Floats] = self.rows.like(new, InMemory).ask("label", self.recipe, rule)[0]
         return found
 
     def detached(self) -> Similarity:
