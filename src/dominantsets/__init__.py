@@ -33,7 +33,7 @@ from dominantsets.solvers.trajectory import Cut
 StopReason, MultiStartPass, StepKind = End, Pass, Step
 HierarchyNode, ShiftCandidate = Group, Candidate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Candidate",
