@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ParserCreate
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,14 +42,27 @@ def read_graphml(source: Any) -> Table:
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra("GraphML files need", "io", "networkx"))) from error
     try:
+        _no_entities(source)
         graph = nx.Graph(nx.read_graphml(source))
         edges = [(str(u), str(v), float(w)) for u, v, w in graph.edges(data="weight", default=1.0)]
+    except (FileError, MemoryError, PermissionError):
+        raise
     except Exception as error:  # XML errors, networkx's and those of odd attribute types
-        if isinstance(error, PermissionError):
-            raise
         raise FileError(f"this is not a whole GraphML file ({first_line(error)}).") from error
     index = {str(node): k for k, node in enumerate(graph.nodes)}
     return _graph([(index[u], index[v]) for u, v, _ in edges], [w for _, _, w in edges], list(index))
+
+
+def _no_entities(source: Any) -> None:
+    """Refuse a document type: its entities may name files, or each other until memory is full."""
+
+    def refuse(*_: Any) -> None:
+        raise FileError("it has a document type, which may define entities; delete the line <!DOCTYPE ...>.")
+
+    parser = ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    raw = source.getvalue() if isinstance(source, io.BytesIO) else Path(source).read_bytes()
+    parser.Parse(raw, True)
 
 
 def _graph(ends: list[tuple[int, int]], weights: list[float], names: list[str]) -> Table:

@@ -15,12 +15,17 @@ MOST_COLUMNS = 100_000  # of a text table; beyond it rows and columns were proba
 def _cells(line: str, delimiter: str) -> list[str]:
     import csv
 
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise FileError(f"a line of {len(line):,} characters is no row of a table ({error}).") from error
 
 
 def read_text(source: Any, delimiter: str, label_column: str | None, id_column: str | None) -> Table:
     lines = text_of(source).splitlines()
     numbers = [k for k, line in enumerate(lines) if line.strip()]
+    if not numbers:
+        raise FileError("the file has blank lines only.")
     first = _cells(lines[numbers[0]], delimiter)
     width = len(first)
     if width > MOST_COLUMNS:
@@ -38,7 +43,11 @@ def read_text(source: Any, delimiter: str, label_column: str | None, id_column: 
     data = _numbers(lines, numbers, delimiter, features, names)
     columns = {}
     for column, place in apart.items():
-        columns[column] = [_cells(lines[k], delimiter)[place] for k in numbers]
+        rows = [_cells(lines[k], delimiter) for k in numbers]
+        short = next((k for k, row in zip(numbers, rows, strict=True) if len(row) <= place), None)
+        if short is not None:
+            raise FileError(f"line {short + 1} has no column {column!r}.")
+        columns[column] = [row[place] for row in rows]
     return Table(
         data,
         ids=None if id_column is None else columns[id_column],
@@ -72,6 +81,8 @@ def _numbers(
         pass
     for k in numbers:
         cells = _cells(lines[k], delimiter)
+        if len(cells) != len(names):  # a quote that is not closed
+            raise FileError(f"line {k + 1} has {len(cells)} columns, the first one {len(names)}.")
         for f in features:
             if not is_number(cells[f]):
                 if not cells[f]:
@@ -90,13 +101,15 @@ def _numbers(
 def read_parquet(source: Any, label_column: str | None, id_column: str | None) -> Table:
     try:
         import pandas as pd
-        import pyarrow
+        import pyarrow  # noqa: F401 (pandas needs it, and would say so less clearly)
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
     try:
         frame = pd.read_parquet(source)
-    except (pyarrow.ArrowException, ValueError, OSError) as error:
-        raise FileError("this is not a Parquet file, or it is truncated.") from error
+    except (MemoryError, PermissionError):
+        raise
+    except Exception as error:  # Arrow's, and whatever its metadata for pandas lead to
+        raise FileError("this is not a Parquet file, or it is damaged.") from error
     if frame.shape[0] == 0:
         raise FileError("the table has no rows.")
     names = [str(column) for column in frame.columns]
