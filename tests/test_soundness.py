@@ -77,8 +77,8 @@ def test_what_is_called_strict_is_a_strict_maximum_in_rationals(method, seed, n,
     found = solve(A.astype(float), algorithm=method, shift=float(shift))
     if not found.strict:
         return False
-    # brute force takes distances from the largest of them, so its similarities are lower by the least of ours:
-    # the same on the simplex with a shift that is larger by it
+    # brute force takes distances from the largest of them, so its similarities are lower by the least of
+    # ours: the same on the simplex with a shift that is larger by it
     D = ((A.max() - A) * (1 - np.eye(n, dtype=int))).tolist()
     shift += int(A[~np.eye(n, dtype=bool)].min())
     strict, _ = brute_force.local_maxima(D, shift)
