@@ -221,6 +221,14 @@ class TestCallbacks:
         assert 2 <= model.n_clusters_ < 6
         assert recorder.told[-1] == "teardown"
 
+    def test_a_fit_with_weights_ends_when_its_copies_are_one_again(self):
+        recorder = Recorder()
+        weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+        model = DominantSets(6, affinity="sqeuclidean").set_callbacks(recorder).fit(X, sample_weight=weights)
+        assert recorder.told.count(("end", "cluster", 5)) == recorder.told.count(("end", "fit", 0)) == 1
+        assert recorder.fitted.labels_.shape == (len(X),)
+        np.testing.assert_array_equal(recorder.fitted.labels_, model.labels_)
+
     def test_all_three_kinds_at_once(self):
         """The bar is no terminal's here; the user's callback and scikit-learn's are both told."""
         recorder, told = Recorder(), []
