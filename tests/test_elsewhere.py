@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import warnings
+from importlib.util import find_spec
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -165,6 +168,17 @@ class TestBertopic:
         """Semi-supervised runs pass y, which has no effect."""
         topics, _ = StandIn(DominantSets()).fit_transform(self.embeddings, y=np.repeat([0, -1], 100))
         assert topics == StandIn(DominantSets()).fit_transform(self.embeddings)[0]
+
+    def test_bertopic_itself(self, tmp_path, monkeypatch, capsys):
+        """The example, where BERTopic is installed; without it, a sentence."""
+        monkeypatch.chdir(tmp_path)
+        runpy.run_path(str(Path(__file__).parents[1] / "examples" / "topics_bertopic.py"))
+        said, pictures = capsys.readouterr().out, list(tmp_path.iterdir())
+        if find_spec("bertopic") is None:
+            assert (said.strip(), pictures) == ("pip install bertopic, and run this page again", [])
+        else:
+            assert "as new ones" in said
+            assert [path.name for path in pictures] == ["topics_bertopic.png"]
 
     def test_batches(self):
         order = np.random.default_rng(1).permutation(200)
