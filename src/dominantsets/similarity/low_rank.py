@@ -268,11 +268,14 @@ class LowRank(OfRows):
         return [Mixture(*one) for one in pairs]
 
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
-        parts = self.rows.ask("label", self.recipe, rule)
+        parts: list[tuple[Ints, Floats]] = self.rows.ask("label", self.recipe, rule)
+        if len(parts) == 1:
+            return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        found: tuple[Ints, Floats] = self.rows.like(self.moved(new)).ask("label", self.recipe, rule)[0]
+        here = self.rows.like(self.moved(new), InMemory)
+        found: tuple[Ints, Floats] = here.ask("label", self.recipe, rule)[0]
         return found
 
     def detached(self) -> Similarity:
