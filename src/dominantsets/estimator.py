@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._callbacks import CallbackSupportMixin, fit_tasks, with_callbacks
+from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import warn
 from dominantsets._copies import Copies, Weighted, memberships_of
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
@@ -461,12 +461,13 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        if copies is None:
-            return self._fit(X, y)
-        self._fit(copies.rows(X, self.affinity), y)._fold(copies, X)
+        with fit_tasks(self, X, y) as around:
+            if copies is None:
+                return self._fit(X, around)
+            self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
         return self
 
-    def _fit(self, X: Any, y: Any = None) -> Self:
+    def _fit(self, X: Any, around: Around) -> Self:
         options = self._checked()
         self.__dict__.pop("_seen", None)  # batches of before
         self.__dict__.pop("_before", None)
@@ -483,7 +484,8 @@ class DominantSets(
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
-        with bar or nullcontext(self.callback) as told, fit_tasks(self, X, y, told) as monitor.callback:
+        with bar or nullcontext(self.callback) as told:
+            monitor.callback = around(told)
             self._find(similarity, options, monitor)
         del self._monitor
         self._warn()
