@@ -10,7 +10,17 @@ from sklearn.utils.validation import validate_data
 
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
-from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, PRECOMPUTED, is_dask, is_tensor
+from dominantsets.similarity.factory import (
+    DENSE_ONLY,
+    NUMBERED,
+    PRECOMPUTED,
+    is_dask,
+    is_networkx,
+    is_small,
+    is_tensor,
+    matrix_of_graph,
+    shared,
+)
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -26,7 +36,12 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
-    half = device is not None and getattr(X, "dtype", None) == np.float16
+    if is_networkx(X):
+        affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
+        X = matrix_of_graph(X, affinity)
+        estimator.affinity_ = affinity
+    X = shared(X)
+    half = device is not None and is_small(X) and not sp.issparse(X)
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
         # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
@@ -65,6 +80,7 @@ def is_given(estimator: Any, X: Any) -> bool:
 
 def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
+    X = shared(X)
     if not is_tensor(X):
         X = validate_data(estimator, X, reset=False, **_ACCEPTED)
         X = sp.csr_array(X) if sp.issparse(X) else X
