@@ -1,6 +1,6 @@
 """
 Evidence for a question: relevant, and not the same thing twice
-================================================================
+===============================================================
 
 The passages that are most like a question are often like each other. A constrained dominant set around the
 question, in which passages are alike where they *differ*, is relevant and diverse at once; nothing is
@@ -41,8 +41,9 @@ print(f"{len(passages):,} passages; the {NEAR} nearest to the question are looke
 # %%
 # One problem for both wishes
 # ---------------------------
-# The question is object 0. It is alike to a passage by relevance; two passages are alike where they have little
-# in common. The set around the question then has passages with a high payoff: relevant, and unlike the others.
+# The question is object 0. It is alike to a passage by relevance; two passages are alike where they have
+# little in common. The set around the question then has passages with a high payoff: relevant, and unlike the
+# others.
 
 between = (rows[near] @ rows[near].T).toarray()
 A = np.zeros((NEAR + 1, NEAR + 1))
