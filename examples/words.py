@@ -66,8 +66,8 @@ print(f"{len(words):,} words in {X.shape[1]} dimensions")
 # Sets
 # ----
 # The others have a larger shift than the word itself, which draws the set to it. ``"auto"`` would guarantee
-# the word whatever the start, and makes sets of thousands. With so little as here a word that stands near many
-# dense groups (*bank*, *distribution*) is lost to one of them, and a warning says so.
+# the word whatever the start, and makes sets of thousands. With so little as here a word that stands near
+# many dense groups (*bank*, *distribution*) is lost to one of them, and a warning says so.
 
 similarity = as_similarity(X, "cosine")
 found = {}
