@@ -10,7 +10,15 @@ from sklearn.utils.validation import validate_data
 
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
-from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, PRECOMPUTED, is_dask, is_tensor
+from dominantsets.similarity.factory import (
+    DENSE_ONLY,
+    NUMBERED,
+    PRECOMPUTED,
+    is_dask,
+    is_networkx,
+    is_tensor,
+    matrix_of_graph,
+)
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -26,6 +34,10 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
+    if is_networkx(X):
+        affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
+        X = matrix_of_graph(X, affinity)
+        estimator.affinity_ = affinity
     half = device is not None and getattr(X, "dtype", None) == np.float16
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):

@@ -195,7 +195,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
         options, least = SolverOptions(cutoff=2e-12), int(self.min_cluster_size)
         if similarity.is_geometric:
-            return nested_points(similarity, similarity.degrees(), least, options, monitor)
+            return nested_points(similarity, least, options, monitor)
         if similarity.is_network:
             return nested_graph(similarity, least, monitor)
         if similarity.self_similarity is None:

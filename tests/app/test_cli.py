@@ -47,19 +47,19 @@ def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for words in (
-        "dual",
+        "DominantSets(10)",
+        "KMeans(10)",
+        "HDBSCAN()",
         "pairwise",
         "away-steps",
         "Frank-Wolfe",
-        "working set",
-        "plain replicator",
-        "KMeans",
+        "dual",
     ):
         assert words in result.output
     page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 6
+    assert page.count("data:image/png;base64,") == 7
     assert "http" not in page.replace("http-equiv", "")  # nothing is loaded from elsewhere
-    assert len(list((tmp_path / "out").glob("*.png"))) == 6
+    assert len(list((tmp_path / "out").glob("*.png"))) == 7
 
 
 def test_version_and_help():
@@ -374,6 +374,35 @@ def test_segment(tmp_path):
     assert not (tmp_path / "x.png").exists()
     with pytest.raises(files.FileError, match=r"300 segments; use \.npy"):
         files.write_label_map(tmp_path / "many.png", np.arange(300).reshape(20, 15))
+
+
+def test_segment_with_scribbles(tmp_path):
+    """Red strokes on the left half, white ones on the right: colours are labels in increasing order."""
+    from skimage.io import imsave
+
+    picture = np.full((20, 30, 3), 40, dtype=np.uint8)
+    picture[:, 15:] = (250, 200, 90)
+    strokes = np.zeros((20, 30, 4), dtype=np.uint8)
+    strokes[5:15, 4] = (255, 0, 0, 255)
+    strokes[5:15, 25] = (255, 255, 255, 255)
+    imsave(tmp_path / "p.png", picture)
+    imsave(tmp_path / "s.png", strokes)
+    np.save(tmp_path / "s.npy", np.where(strokes[..., 1] > 0, 2, 1) * (strokes[..., 3] > 0))
+    for name in ("s.png", "s.npy"):
+        command = ("segment", tmp_path / "p.png", "--scribbles", tmp_path / name, "--smooth", 0)
+        result = run(*command, "-o", tmp_path / "out.npy")
+        assert result.exit_code == 0, result.output
+        assert "2 segments: 50.0%, 50.0%" in result.output
+        assert (np.load(tmp_path / "out.npy") == np.where(np.arange(30) < 15, 1, 2)).all()
+    imsave(tmp_path / "small.png", strokes[:10])
+    imsave(tmp_path / "photo.png", np.arange(600, dtype=np.uint8).reshape(20, 30))
+    for name, words in (("small.png", "shape (20, 30) of the image"), ("photo.png", "more than 100 labels")):
+        result = run("segment", tmp_path / "p.png", "--scribbles", tmp_path / name, "-o", tmp_path / "x.npy")
+        assert result.exit_code == 2
+        assert words in " ".join(result.stderr.split())
+        assert not (tmp_path / "x.npy").exists()
+    result = run("segment", tmp_path / "p.png", "--scribbles", tmp_path / "s.png", "-o", tmp_path / "s.png")
+    assert result.exit_code == 2
 
 
 @pytest.mark.subprocess

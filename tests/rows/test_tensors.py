@@ -20,7 +20,7 @@ from dominantsets import DominantSets, End, Status, as_similarity, multistart, p
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
 from dominantsets.rows.base import Cores
-from dominantsets.solvers import Problem, make_problem
+from dominantsets.solvers import Monitor, Problem, SolverOptions, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
 from support import as_memmap, assert_certified, assert_same_cluster, features, formula, press_ctrl_c
@@ -124,14 +124,17 @@ def test_offsets(device):
     st.booleans(),
 )
 def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks):
-    """x(w), tau, f, the derivative of tau and J of each start are those of the compiled single pass."""
+    """x(w), tau, f and U'x of each start, at its own shift, are those of the compiled single pass."""
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(n, d)) + 3.0 if kind != "linear" else rng.random((n, d))
     tensor, X = stored(data, dtype, "cpu")
     S = as_similarity(X, kind)
-    problem = Problem(S, (0.1 + times) * S.self_similarity)
+    problems = [Problem(S, (0.1 + share * times) * S.self_similarity) for share in (1.0, 0.0, 2.0)]
     gone = np.flatnonzero(rng.random(n) < 0.3)
-    problem.remove(gone[: n - 2])
+    for problem in problems:
+        problem.remove(gone[: n - 2])
+    problem = problems[1]
+    shifts = torch.tensor([one.shift for one in problems], dtype=torch.float64)
     dual = Dual(problem)
     alive = np.flatnonzero(problem.alive)
     W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
@@ -142,15 +145,16 @@ def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks)
             patch.setitem(tensor_dual.PART_NUMBERS, "cpu", 1)
         local = rows_of(as_similarity(tensor, kind))
         together = TensorDual(local, problem.shift, torch.tensor(problem.alive), problem.n_alive)
-        first = together.at(torch.tensor(W))
-        again = together.at(torch.tensor(W) * 0.9, first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1))
+        first = together.at(torch.tensor(W), shifts)
+        level = first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1)
+        again = together.at(torch.tensor(W) * 0.9, shifts, level)
     for trial, points in ((first, W), (again, 0.9 * W)):
         weights = torch.zeros(3, n, dtype=torch.float64)
         owner = trial.tiles.owner[:, None].expand_as(trial.tiles.valid)
         here = trial.tiles.valid
         weights[owner[here], trial.tiles.objects[here]] += trial.weights[here]
         for k, w in enumerate(points):
-            alone = Dual(problem).at(w)
+            alone = Dual(problems[k]).at(w)
             expected = np.zeros(n)
             expected[alone.members] = alone.weights
             np.testing.assert_allclose(weights[k].numpy(), expected, atol=1e-9)
@@ -168,12 +172,13 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
     S = as_similarity(torch.tensor(X), kind)
     together = TensorDual(rows_of(S), 5.0 * S.self_similarity, torch.ones(200, dtype=torch.bool), 200)
     W = rows_of(S).chosen(torch.tensor([0, 50])).u
-    here = together.at(W)
+    shifts = torch.full((2,), 5.0 * S.self_similarity, dtype=torch.float64)
+    here = together.at(W, shifts)
     h = 1e-6
     for axis in range(3):
         moved = W.clone()
         moved[:, axis] += h
-        there = together.at(moved)
+        there = together.at(moved, shifts)
         slope = (there.image - here.image) / h
         np.testing.assert_allclose(slope, here.jacobian[:, :, axis], rtol=1e-3, atol=1e-5)
         np.testing.assert_allclose((there.tau - here.tau) / h, here.mean[:, axis], rtol=1e-4, atol=1e-5)
@@ -188,10 +193,11 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
         rows_of(S), 0.01 * S.n * S.self_similarity / 4, torch.ones(S.n, dtype=torch.bool), S.n
     )
     W = rows_of(S).chosen(torch.arange(0, 20_000, 1_000)).u
-    trial = together.at(W)
+    shifts = torch.full((len(W),), 0.01 * S.n * S.self_similarity / 4, dtype=torch.float64)
+    trial = together.at(W, shifts)
     assert together.clock.counts["sweeps"] <= 2
     before = together.clock.counts["sweeps"]
-    together.at(trial.image, trial.tau + ((trial.image - W) * trial.mean).sum(1))
+    together.at(trial.image, shifts, trial.tau + ((trial.image - W) * trial.mean).sum(1))
     assert together.clock.counts["sweeps"] == before + 1
 
 
@@ -215,7 +221,7 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             for tensor_dual.FUSED in (True, False):
                 together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
                 assert together.fused is tensor_dual.FUSED
-                trials.append(together.at(W))
+                trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
                 assert together.above(W, trials[0].tau - 1e9, 10) is None
             assert not tensor_dual._broken
@@ -665,3 +671,36 @@ def test_the_precision_of_products_is_left_as_it_was():
         warnings.simplefilter("error")
         DominantSets(2, affinity="sqeuclidean").fit(torch.tensor(features(100, 3), dtype=torch.float32))
     assert torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+def test_many_starts_at_shifts_of_their_own_are_as_many_problems(kind, device):
+    rng = np.random.default_rng(3)
+    centres = 6.0 * rng.random((4, 5)) + 3.0
+    tensor, X = stored(
+        centres[rng.integers(4, size=400)] + 0.3 * rng.normal(size=(400, 5)), "float64", device
+    )
+    S, plain = as_similarity(tensor, kind), as_similarity(X, kind)
+    objects, shares = rng.choice(400, size=(6, 3)), np.array([0.5, 0.3, 0.2])
+    starts = [Point(np.sort(some), shares) for some in objects]
+    shifts = plain.self_similarity * np.array([0.5, 2.0, 8.0, 0.1, 30.0, 90.0])
+    options = SolverOptions().checked()
+    ours = list(make_problem(S, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
+    theirs = list(make_problem(plain, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
+    A = formula(kind, X)
+    for one, other, shift in zip(ours, theirs, shifts, strict=True):
+        assert one.shift == other.shift == shift
+        assert_certified(A, one)
+        assert_same_cluster(one, other)
+
+
+def test_labels_of_new_rows_are_made_where_they_are(device):
+    X, _ = make_blobs(600, 4, centers=5, random_state=0)
+    X[::7] = 12.0 * np.random.default_rng(0).normal(size=X[::7].shape)
+    tensor = torch.tensor(X, device=device)
+    model = DominantSets(5, affinity="sqeuclidean").fit(tensor)
+    np.testing.assert_array_equal(model.predict(tensor), model.labels_)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    host = DominantSets(5, affinity="sqeuclidean").fit(X)
+    np.testing.assert_array_equal(host.labels_, model.labels_)
+    np.testing.assert_allclose(host.probabilities_, model.probabilities_, atol=1e-9)

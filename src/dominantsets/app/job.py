@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from dominantsets._checks import require_memory
+from dominantsets._copies import counts_of
 from dominantsets.app.files import FileError, Table
 from dominantsets.app.tree import Grown
 from dominantsets.estimator import DominantSets
@@ -22,6 +23,7 @@ from dominantsets.similarity.factory import PRECOMPUTED
 from dominantsets.solvers import DominantSet, solve
 from dominantsets.solvers.result import End
 
+TOL = 1e-10  # the estimator's own
 SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name not in PRECOMPUTED))
 CONVERSIONS = ("auto", "max", "gaussian", "path")
@@ -48,7 +50,7 @@ class Job:
     assign: str | None = "refine"
     noise: str | float | None = "auto"
     algorithm: str = "auto"
-    tol: float = 1e-10
+    tol: float = TOL
     max_time: float | None = None
     min_cluster_size: int = 1
     n_starts: int = 1
@@ -58,7 +60,7 @@ class Job:
         """Cluster; Ctrl-C gives what has been found."""
         X, affinity, params = self._prepared(table)
         scaler = self._scaler(X, affinity)
-        X = X if scaler is None else scaler.fit_transform(X)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         if self.n_starts > 1 and self.shift == "auto":
             raise FileError(
                 f"--n-starts {self.n_starts} is for one shift of all clusters; give --shift, too."
@@ -69,7 +71,7 @@ class Job:
             affinity_params=params or None,
             shift=shift_of(self.shift, SHIFTS),
             algorithm=self.algorithm,
-            solver_params={"tol": self.tol},
+            solver_params=None if self.tol == TOL else {"tol": self.tol},
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
@@ -78,7 +80,7 @@ class Job:
             random_state=self.random_state,
             verbose=int(bar),
         )
-        model.fit(X)
+        model.fit(X, sample_weight=table.weights)
         pairs = affinity in PRECOMPUTED or self.matrix is not None
         return Result(model, table, None if pairs else X, scaler)
 
@@ -92,7 +94,8 @@ class Job:
             min_cluster_size=self.min_cluster_size,
             max_time=self.max_time,
         )
-        return Grown(model.fit(X if scaler is None else scaler.fit_transform(X)), table)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
+        return Grown(model.fit(X, sample_weight=table.weights), table)
 
     def _scaler(self, X: Any, affinity: str) -> Any:
         """What brings columns of different units to one scale."""
@@ -109,7 +112,7 @@ class Job:
         seeds = [numbers[name] if name in numbers else _number(name, table) for name in names]
         shift = shift_of(self.shift)
         scaler = self._scaler(X, affinity)
-        X = X if scaler is None else scaler.fit_transform(X)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         affinity = "sqeuclidean" if affinity == "auto" else affinity  # which compares whole clusterings
         similarity = as_similarity(X, affinity, **params)
         found = solve(
@@ -119,6 +122,7 @@ class Job:
             algorithm=self.algorithm,
             tol=self.tol,
             max_time=self.max_time,
+            sample_weight=table.weights,
         )
         labels, typical = np.full(similarity.n, -1), np.zeros(similarity.n)
         labels[found.members], typical[found.members] = 0, found.weights / found.weights.max()
@@ -144,6 +148,11 @@ class Job:
         if self.convert == "path":
             return data, "path", {"metric": "precomputed"} | given
         return distance_to_similarity(data, self.convert), "precomputed", given
+
+
+def _fitted(scaler: Any, X: Any, weights: Any) -> Any:
+    """A scaler of the rows, each as often as it counts."""
+    return scaler.fit(X if weights is None else np.repeat(X, counts_of(weights), axis=0))
 
 
 def _number(name: str, table: Table) -> int:
@@ -199,6 +208,22 @@ class Result:
     features: Any  # as they were clustered; None where only pairs are known
     scaler: Any = None
 
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self.features))
+
+    @property
+    def why_it_ended(self) -> str:
+        """Why no more clusters were looked for, in words."""
+        end = self.model.end_
+        if end is None or (end is End.N_CLUSTERS and self.model.n_clusters is None):
+            return "all groups that stand alone were found"
+        return end.words
+
+    def name_of(self, i: int) -> Any:
+        """What an object is called."""
+        return i if self.table.ids is None else self.table.ids[i]
+
     def predict(self, others: Table) -> Any:
         """The labels of other objects with the same features."""
         X = others.data if self.scaler is None else self.scaler.transform(others.data)
@@ -238,12 +263,11 @@ class Result:
             line += f", ARI {scores['ari']:.3f}"
             if scores.get("ari_assigned", scores["ari"]) != scores["ari"]:
                 line += f" ({scores['ari_assigned']:.3f} of the assigned)"
-        return f"partial ({model.end_.value}): {line}" if self.partial and model.end_ else line
+        return f"partial ({self.why_it_ended}): {line}" if self.partial else line
 
     def json(self) -> str:
         """The certificates of all clusters."""
         model = self.model
-        ids = self.table.ids
 
         def finite(value: float) -> float | None:
             return float(value) if np.isfinite(value) else None
@@ -251,7 +275,7 @@ class Result:
         clusters = [
             {
                 "size": len(c),
-                "exemplar": c.exemplar if ids is None else ids[c.exemplar],
+                "exemplar": self.name_of(c.exemplar),
                 "value": c.value,
                 "gap": c.gap,
                 "relative_gap": finite(c.relative_gap),
@@ -290,7 +314,7 @@ class Result:
         from dominantsets.plotting import ClusterDisplay, SimilarityDisplay, plt
 
         plt.switch_backend("Agg")
-        if self.features is None or sp.issparse(self.features):
+        if self.features is None or self.is_sparse:
             return SimilarityDisplay.from_estimator(self.model).figure_
         return ClusterDisplay.from_estimator(self.model, self.features, names=self.table.names).figure_
 

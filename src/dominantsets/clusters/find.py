@@ -265,9 +265,9 @@ def _each_at_its_scale(
     similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
 ) -> Found:
     """Clusters that each have their own scale."""
-    degrees = similarity.degrees(random_state)
+    spread = similarity.spread(random_state)
     wanted = similarity.n_groups if request.n_clusters is None else request.n_clusters
-    scales = Scales(similarity, degrees, wanted, request.min_cluster_size, monitor)
+    scales = Scales(similarity, spread, wanted, request.min_cluster_size, monitor)
     run = OwnScales(similarity, scales, request.options, monitor, request.min_cluster_size)
     keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
     clusters = _collected(run, request, random_state, keep)

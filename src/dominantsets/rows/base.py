@@ -360,6 +360,23 @@ class Rows(ABC):
         """The rows of new objects, brought to this process."""
         return new
 
+    def like(self, new: Any) -> Rows:
+        """A store of new rows, to be asked what these are asked."""
+        from dominantsets.rows.memory import InMemory  # which is made of what is here
+
+        return InMemory(self.brought(new))
+
+    def points(self, rows: Floats, extra: Floats) -> Any:
+        """Points of a sample, worked on where these rows are."""
+        from dominantsets.rows.points import Points  # which is made of what is here
+
+        return Points(rows, extra)
+
+    def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
+        """Which objects have given ranks by an operation with a number for each."""
+        order = np.argsort(self.every(operation, *common), kind="stable")
+        return order.__getitem__
+
     def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
         """Inner products of chosen rows with chosen rows, and the squared lengths of both."""
         P, Q = self.fetch(rows, "take", recipe), self.fetch(cols, "take", recipe)

@@ -18,6 +18,7 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import LARGEST, Cores, Mixture, Recipe, Sums, Survey, scatter_of
 from dominantsets.rows.operations import Few
+from dominantsets.rows.rule import Rule
 from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
@@ -350,7 +351,12 @@ def measure(rows: TensorRows, recipe: Recipe, everybody: bool) -> Sums:
 
 
 def degrees(rows: TensorRows, recipe: Recipe, sums: Sums) -> Floats:
-    return rows.host(local(rows, recipe).degrees_of())
+    return rows.host(degrees_there(rows, recipe, sums))
+
+
+def degrees_there(rows: TensorRows, recipe: Recipe, sums: Sums) -> Tensor:
+    """Those that stay on the device."""
+    return local(rows, recipe).degrees_of()
 
 
 def diagonal(rows: TensorRows, recipe: Recipe) -> Floats:
@@ -393,6 +399,21 @@ def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor,
 
 
 def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
+    best, top = _nearest(rows, recipe, cores)
+    return rows.host(best), rows.host(top)
+
+
+def label(rows: TensorRows, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
+    def tail(a: float, x: Tensor) -> Tensor:
+        out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
+        return out
+
+    labels, probabilities = rule.decide(lambda cores: _nearest(rows, recipe, cores), tail, rows.send)
+    return rows.host(labels), rows.host(probabilities)
+
+
+def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
+    """The core with the highest score of each object, and the score; they stay on the device."""
     here = local(rows, recipe)
     M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
     totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
@@ -407,7 +428,7 @@ def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Float
         away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside)
         score = constants - 0.5 * rates * away
         top[part], best[part] = score.max(1)
-    return rows.host(best), rows.host(top)
+    return best, top
 
 
 def scatter(rows: TensorRows, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

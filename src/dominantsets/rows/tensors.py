@@ -15,6 +15,7 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.base import Recipe, Round, Rows
+from dominantsets.rows.tensor_points import TensorPoints
 
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -260,6 +261,16 @@ class TensorRows(Rows):
 
     def brought(self, new: Any) -> Any:
         return to_numpy(new.double()) if isinstance(new, Tensor) else new
+
+    def points(self, rows: Floats, extra: Floats) -> TensorPoints:
+        return TensorPoints(rows, extra, self.device)
+
+    def like(self, new: Any) -> Rows:
+        return TensorRows(new) if isinstance(new, Tensor) else super().like(new)
+
+    def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
+        order = torch.sort(self.ask(f"{operation}_there", *common)[0], stable=True).indices
+        return lambda ranks: np.asarray(self.host(order[self.send(ranks)]))
 
     def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Tensor:
         """Chosen rows as the formula sees them; they stay on the device."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import Cores, Detached, Mixture, Recipe, Rows, Sums
+from dominantsets.rows.base import DESCRIBED, Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity.base import (
     EXPANDED,
     Coordinates,
     OfRows,
     Similarity,
+    Spread,
     of_rows,
     off_diagonal,
 )
@@ -238,7 +241,8 @@ class LowRank(OfRows):
         assert self.self_similarity is not None
         if self.n_features > WIDE:
             return super().coordinates(objects)
-        return of_rows(np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects), self.self_similarity)
+        rows = np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects)
+        return of_rows(rows, self.self_similarity)._replace(points=self.rows.points)
 
     def centre(self, objects: Ints, weights: Floats) -> Mixture:
         return self.mix(objects, weights)
@@ -246,6 +250,26 @@ class LowRank(OfRows):
     def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
         parts = self.rows.ask("nearest", self.recipe, cores)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
+        return Spread(self.n, self.rows.order_of("degrees", self.recipe, self.sums))
+
+    def centres(self, objects: Ints, weights: Floats) -> list[Mixture]:
+        if not self.rows.dense or objects.size * self.n_features > DESCRIBED:
+            return super().centres(objects, weights)
+        V = self.rows_of(objects)
+        bias = self.formula.bias(np.square(V).sum(axis=1))
+        sums = np.zeros(len(weights)) if bias is None else weights @ bias
+        pairs = zip(weights @ V, sums.tolist(), weights.sum(axis=1).tolist(), strict=True)
+        return [Mixture(*one) for one in pairs]
+
+    def label(self, rule: Rule) -> tuple[Ints, Floats]:
+        parts = self.rows.ask("label", self.recipe, rule)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
+        found: tuple[Ints, Floats] = self.rows.like(new).ask("label", self.recipe, rule)[0]
+        return found
 
     def detached(self) -> Similarity:
         light = copy(self)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 bad input or usage, 3 stopped early with partial results, 
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -69,6 +70,7 @@ Columns = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features, such as name,date.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column with the objects' names.")]
+WeightColumn = Annotated[str | None, typer.Option(help="Column that says for how many objects each stands.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with classes, to score against.")]
 ScaleOption = Annotated[
     Scale,
@@ -151,6 +153,11 @@ def fail(sentence: str) -> typer.Exit:
 def say(sentence: str) -> None:
     """One line on stderr."""
     sys.stderr.write(f"dominantsets: {' '.join(str(sentence).split())}\n")
+
+
+def command_line() -> str:
+    """The command as it was given."""
+    return shlex.join(["dominantsets", *sys.argv[1:]])
 
 
 @contextmanager

@@ -39,6 +39,8 @@ from dominantsets.app.commands._common import (
     RandomState,
     ScaleOption,
     Shift,
+    WeightColumn,
+    command_line,
     in_a_sentence,
     matrix_of,
     noise_of,
@@ -66,6 +68,7 @@ def cluster(
     drop: Drop = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
     format: FormatOption = None,
     similarity: IsSimilarity = False,
     distance: IsDistance = False,
@@ -134,6 +137,7 @@ def cluster(
             format=format,
             label_column=label_column,
             id_column=id_column,
+            weight_column=weight_column,
             columns=files.listed(columns or ()),
             drop=files.listed(drop or ()),
         )
@@ -163,7 +167,7 @@ def cluster(
         if report is not None:
             from dominantsets.app.result_page import page_of
 
-            files.write_text(report, page_of(result, Path(file).name).html())
+            files.write_text(report, page_of(result, Path(file).name, command_line()).html())
     if not quiet:
         sys.stderr.write(f"{result.line()}, {time.perf_counter() - began:.1f} s\n")
     if result.interrupted:
@@ -186,6 +190,7 @@ def predict(
     drop: Drop = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
     format: FormatOption = None,
     shift: Shift = "auto",
     assign: AssignOption = "refine",
@@ -225,6 +230,7 @@ def predict(
         options: dict[str, Any] = {
             "label_column": label_column,
             "id_column": id_column,
+            "weight_column": weight_column,
             "columns": files.listed(columns or ()),
             "drop": files.listed(drop or ()),
         }

@@ -30,6 +30,7 @@ from dominantsets.app.commands._common import (
     Plot,
     Quiet,
     ScaleOption,
+    WeightColumn,
     in_a_sentence,
     matrix_of,
     params_of,
@@ -63,6 +64,7 @@ def hierarchy(
     drop: Drop = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
     format: FormatOption = None,
     similarity: IsSimilarity = False,
     distance: IsDistance = False,
@@ -100,6 +102,7 @@ def hierarchy(
             format=format,
             label_column=label_column,
             id_column=id_column,
+            weight_column=weight_column,
             columns=files.listed(columns or ()),
             drop=files.listed(drop or ()),
         )

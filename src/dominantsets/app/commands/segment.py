@@ -9,6 +9,8 @@ import typer
 
 from dominantsets.app.commands._common import PICTURES, Quiet, fail, in_a_sentence, say, spoken
 
+SEGMENTS = 5  # where neither a number nor strokes are given
+
 
 def segment(
     image: Annotated[Path, typer.Argument(help="A picture (PNG, JPEG, TIFF, ...).")],
@@ -25,15 +27,22 @@ def segment(
         Path | None, typer.Option(help="The picture with the segments' borders, beside their mean colours.")
     ] = None,
     n_segments: Annotated[
-        int, typer.Option("--n-segments", "-k", min=1, help="Largest number of segments.")
-    ] = 5,
+        int | None, typer.Option("--n-segments", "-k", min=1, help="Largest number of segments: 5.")
+    ] = None,
+    scribbles: Annotated[
+        Path | None,
+        typer.Option(
+            help="Strokes instead of a number: a picture of the same size where every colour but black is a "
+            "segment, or labels of the pixels (.npy)."
+        ),
+    ] = None,
     shift: Annotated[str, typer.Option(help="The resolution: a number, or auto.")] = "auto",
     smooth: Annotated[float, typer.Option(min=0, help="Blur beforehand, in pixels.")] = 1.0,
     position: Annotated[float, typer.Option(min=0, help="Weight of the pixels' places.")] = 0.0,
     downscale: Annotated[int, typer.Option(min=1, help="Work on an image this many times smaller.")] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Segment a picture into dominant sets of its pixels, exactly.
+    """Segment a picture into dominant sets of its pixels, exactly, or into what goes with strokes on it.
 
     Example: dominantsets segment photo.jpg -k 4 -o labels.png --figure segments.png
     """
@@ -52,14 +61,22 @@ def segment(
         raise fail(str(error)) from error
     with in_a_sentence("before the segments were there"):
         files.check_readable(image)
-        files.check_writable(output, files.LABEL_MAPS, (str(image),))
+        given = (str(image), str(scribbles))
+        files.check_writable(output, files.LABEL_MAPS, given)
         if figure is not None:
-            files.check_writable(figure, PICTURES, (str(image), str(output)))
+            files.check_writable(figure, PICTURES, (*given, str(output)))
         pixels: Any = files.read_picture(image)
+        strokes = None
+        if scribbles is not None:
+            files.check_readable(scribbles)
+            strokes = files.read_strokes(scribbles)
+        elif n_segments is None:
+            n_segments = SEGMENTS
         with spoken(quiet):
             found = segments_of(
                 pixels,
                 n_segments,
+                scribbles=strokes,
                 shift=shift_of(shift),
                 smooth=smooth,
                 position=position,
@@ -71,7 +88,7 @@ def segment(
                 SegmentationDisplay.from_segmentation(found, pixels).figure_.savefig(draft, dpi=130)
     if quiet:
         return
-    sizes = np.bincount(found.labels.ravel()) / found.labels.size
-    typer.echo(f"{len(found.clusters)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
-    if len(found.clusters) < n_segments:
+    sizes = np.unique(found.labels, return_counts=True)[1] / found.labels.size
+    typer.echo(f"{len(sizes)} segments: " + ", ".join(f"{share:.1%}" for share in sizes))
+    if n_segments is not None and len(sizes) < n_segments:
         say(f"fewer than {n_segments}: the rest of the picture falls to those found.")

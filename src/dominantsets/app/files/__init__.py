@@ -5,7 +5,7 @@ classes where the file has them. A writer writes beside the file and renames: no
 """
 
 from dominantsets.app.files._common import FileError, Table
-from dominantsets.app.files.pictures import LABEL_MAPS, read_picture, write_label_map
+from dominantsets.app.files.pictures import LABEL_MAPS, read_picture, read_strokes, write_label_map
 from dominantsets.app.files.reading import FORMATS, check_readable, read, read_like
 from dominantsets.app.files.tables import listed
 from dominantsets.app.files.writing import (
@@ -30,6 +30,7 @@ __all__ = [
     "read",
     "read_like",
     "read_picture",
+    "read_strokes",
     "replacing",
     "write_columns",
     "write_label_map",

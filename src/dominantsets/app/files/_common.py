@@ -32,6 +32,8 @@ class Table:
         What the reader made of the file that another might have made otherwise.
     network : networkx graph or None
         The graph with all that the file says of it.
+    weights : ndarray or None
+        For how many objects each one stands.
     """
 
     data: Any
@@ -41,6 +43,7 @@ class Table:
     names: list[str] | None = None
     notes: tuple[str, ...] = ()
     network: Any = None
+    weights: Any = None
 
 
 def text_of(source: Any) -> str:

@@ -50,6 +50,7 @@ def read(
     id_column: str | None = None,
     columns: Sequence[str] = (),
     drop: Sequence[str] = (),
+    weight_column: str | None = None,
 ) -> Table:
     """Read a data file.
 
@@ -65,6 +66,8 @@ def read(
         Columns (by name, or number from 1) that hold classes and names instead of features.
     columns, drop : sequence of str
         The columns that are features, and those that are not: names, numbers from 1, or ranges of numbers.
+    weight_column : str, optional
+        The column that says for how many objects each one stands.
 
     Returns
     -------
@@ -75,10 +78,11 @@ def read(
     if path != "-":
         check_readable(Path(path))
     kind = _format(path, format)
-    wanted = tables.Wanted(label_column, id_column, tuple(columns), tuple(drop))
-    if (label_column or id_column) and kind not in (*_USUAL, "parquet"):
+    wanted = tables.Wanted(label_column, id_column, tuple(columns), tuple(drop), weight_column)
+    if wanted.apart and kind not in (*_USUAL, "parquet"):
         raise FileError(
-            f"{name}: a {kind} file has no named columns; leave --label-column and --id-column out."
+            f"{name}: a {kind} file has no named columns; leave --label-column, --id-column and "
+            "--weight-column out."
         )
     try:
         source = _source(path)
@@ -113,7 +117,7 @@ def read_like(path: str, table: Table, **options: Any) -> Table:
         With the same columns.
     """
     if table.names is not None:
-        options |= {"columns": table.names, "drop": (), "label_column": None}
+        options |= {"columns": table.names, "drop": (), "label_column": None, "weight_column": None}
     others = read(path, **options)
     if others.data.shape[1] != table.data.shape[1]:
         raise FileError(

@@ -32,8 +32,8 @@ class Wanted:
 
     Attributes
     ----------
-    label, id : str or None
-        The column of classes and that of the objects' names.
+    label, id, weight : str or None
+        The columns of classes, of the objects' names, and of how many objects each stands for.
     only, drop : sequence of str
         The features, or what is none of them.
     """
@@ -42,15 +42,21 @@ class Wanted:
     id: str | None = None
     only: Sequence[str] = ()
     drop: Sequence[str] = ()
+    weight: str | None = None
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Columns that are no features."""
+        return tuple(name for name in (self.label, self.id, self.weight) if name is not None)
 
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that is spoken of."""
-        return tuple(name for name in (self.label, self.id, *self.only, *self.drop) if name is not None)
+        return (*self.apart, *self.only, *self.drop)
 
     def features(self, names: list[str]) -> list[int]:
         """The places of the features."""
-        apart = {place_of(name, names) for name in (self.label, self.id) if name is not None}
+        apart = {place_of(name, names) for name in self.apart}
         chosen = [k for name in self.only for k in places_of(name, names)] or range(len(names))
         apart |= {k for name in self.drop for k in places_of(name, names)}
         places = [k for k in dict.fromkeys(chosen) if k not in apart]
@@ -112,13 +118,13 @@ def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = Fals
     if named and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(names) + 1}:
         names = ["", *names]  # names of rows without a name of their own, as R writes them
     features = [k for k in wanted.features(names) if not _is_void(k, names, rows)]
-    apart = {k: place_of(k, names) for k in (wanted.label, wanted.id) if k is not None}
+    apart = {k: place_of(k, names) for k in wanted.apart}
     _check_widths(lines, numbers, layout, len(names))
     if wanted.id is None and not wanted.only and named and names[0] in NAMELESS and 0 in features:
         first = [layout.cells(lines[k])[0] for k in numbers]
         if not all(map(layout.is_number, first)) and len(features) > 1:  # names of rows, as R writes them
             apart[""], features = 0, features[1:]
-            wanted = Wanted(wanted.label, "")
+            wanted = Wanted(wanted.label, "", weight=wanted.weight)
             notes.append("the first column has no name and holds text: it is taken for the objects' names.")
     data = _numbers(lines, numbers, layout, features, names)
     columns = {name: [layout.cells(lines[k])[place] for k in numbers] for name, place in apart.items()}
@@ -137,6 +143,9 @@ def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = Fals
         classes=None if wanted.label is None else np.array(columns[wanted.label]),
         names=[names[k] for k in features] if named else None,
         notes=tuple(notes),
+        weights=None
+        if wanted.weight is None
+        else _numbers(lines, numbers, layout, [place_of(wanted.weight, names)], names)[:, 0],
     )
 
 
@@ -262,11 +271,17 @@ def read_parquet(source: Any, wanted: Wanted) -> Table:
     def column(name: str | None) -> Any:
         return None if name is None else frame.iloc[:, place_of(name, names)].astype(str)
 
-    ids, classes = column(wanted.id), column(wanted.label)
+    ids, classes, weights = column(wanted.id), column(wanted.label), None
+    if wanted.weight is not None:
+        place = place_of(wanted.weight, names)
+        if not pd.api.types.is_numeric_dtype(frame.iloc[:, place]):
+            raise FileError(f"column {names[place]!r} holds text: weights are numbers.")
+        weights = frame.iloc[:, place].to_numpy(dtype=np.float64)
     return Table(
         data,
         ids=None if ids is None else ids.tolist(),
         classes=None if classes is None else classes.to_numpy(dtype=str),
         names=[names[k] for k in places],
         notes=notes,
+        weights=weights,
     )
