@@ -17,6 +17,7 @@ import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
+import dominantsets.plotting
 from dominantsets import DominantSetHierarchy, DominantSets
 from dominantsets.app.cli import app
 
@@ -172,6 +173,16 @@ def test_related_methods(capsys):
     said = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.M)
     assert said
     assert printed[: len(said)] == said
+
+
+def test_every_public_name_is_on_the_page_of_the_api():
+    listed = set(
+        re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), flags=re.M)
+    )
+    public = {getattr(dominantsets, name).__name__ for name in dominantsets.__all__}  # by their first names
+    assert public <= listed
+    displays = {name for name in dir(dominantsets.plotting) if name.endswith("Display")}
+    assert displays <= listed
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
