@@ -16,8 +16,10 @@ from dominantsets.similarity.factory import (
     PRECOMPUTED,
     is_dask,
     is_networkx,
+    is_small,
     is_tensor,
     matrix_of_graph,
+    shared,
 )
 
 _ACCEPTED: dict[str, Any] = {
@@ -38,7 +40,8 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
         X = matrix_of_graph(X, affinity)
         estimator.affinity_ = affinity
-    half = device is not None and getattr(X, "dtype", None) == np.float16
+    X = shared(X)
+    half = device is not None and is_small(X) and not sp.issparse(X)
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
         # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
@@ -77,6 +80,7 @@ def is_given(estimator: Any, X: Any) -> bool:
 
 def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
+    X = shared(X)
     if not is_tensor(X):
         X = validate_data(estimator, X, reset=False, **_ACCEPTED)
         X = sp.csr_array(X) if sp.issparse(X) else X

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,6 +23,12 @@ def points_of(where, X, extra):
     from dominantsets.rows.tensor_points import TensorPoints
 
     return TensorPoints(X, extra, torch.device("cpu"))
+
+
+@pytest.fixture(autouse=True)
+def no_sample_is_small(monkeypatch):
+    if importlib.util.find_spec("torch"):
+        monkeypatch.setattr("dominantsets.rows.tensor_points.LARGE", 0)
 
 
 def squares_of(X, extra, centres):
@@ -109,5 +117,9 @@ def test_a_round_of_clouds_is_the_plain_formula(where, nearest, n, k, seed, nois
     parts *= (1.0 - out)[:, None]
     expected = [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * (rates * t) ** 2).sum(axis=0)]
     np.testing.assert_allclose(outside, out, atol=1e-12)
+    found = points_of(where, X, extra).parts(centres, rates, levels, out, nearest)
+    np.testing.assert_allclose(found, parts, atol=1e-12)
+    away = points_of(where, X, extra).away(centres)
+    np.testing.assert_allclose(away, t.min(axis=1), atol=1e-12)
     assert likelihood == pytest.approx(both.sum(), rel=1e-10, abs=1e-9)
     np.testing.assert_allclose(sums, np.column_stack([*expected, parts.T @ X]), rtol=1e-8, atol=1e-9)

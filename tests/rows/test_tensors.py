@@ -36,7 +36,7 @@ from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
-TYPES = ("float64", "float32", "float16", "bfloat16")
+TYPES, CODES = ("float64", "float32", "float16", "bfloat16"), ("int8", "uint8", "bool")
 
 
 @pytest.fixture(params=DEVICES)
@@ -50,7 +50,9 @@ def rows_of(S):
 
 
 def stored(X, dtype, device):
-    """A tensor, and what it really holds, in float64."""
+    """A tensor, and what it really holds, in float64: of codes whole numbers, or bits."""
+    bits = (np.median(X) < X) | (np.arange(X.shape[1]) == 0)  # no row of zeros
+    X = {"int8": 5.0 * X, "uint8": 5.0 * X, "bool": bits}.get(dtype, X)
     tensor = torch.tensor(X).to(getattr(torch, dtype)).to(device)
     return tensor, tensor.double().cpu().numpy()
 
@@ -59,7 +61,7 @@ def stored(X, dtype, device):
 
 
 @pytest.mark.parametrize("kind", [*LOW_RANK, "rbf", "laplacian"])
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", [*TYPES, *CODES])
 def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     tensor, X = stored(np.abs(features()), dtype, device)
     params = {"gamma": 0.1} if kind in ("rbf", "laplacian") else {}
@@ -69,7 +71,7 @@ def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     rng = np.random.default_rng(0)
     support, weights = np.array([3, 11, 40]), np.array([0.2, 0.5, 0.3])
     np.testing.assert_allclose(S.gradient(support, weights), A[:, support] @ weights, **close)
-    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12, atol=1e-12 * A.max())
     np.testing.assert_allclose(S.column(7), A[:, 7], **close)
     alive = rng.random(60) < 0.6
     problem = make_problem(S, 0.5)
@@ -704,3 +706,69 @@ def test_labels_of_new_rows_are_made_where_they_are(device):
     host = DominantSets(5, affinity="sqeuclidean").fit(X)
     np.testing.assert_array_equal(host.labels_, model.labels_)
     np.testing.assert_allclose(host.probabilities_, model.probabilities_, atol=1e-9)
+
+
+class Foreign:
+    """An array of a library that we do not know: it says only how to share its memory."""
+
+    def __init__(self, X):
+        self._X = X
+
+    def __dlpack__(self, **asked):
+        return self._X.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self._X.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_come_in_by_dlpack(device):
+    X, _ = make_blobs(300, 3, centers=3, random_state=1)
+    plain = DominantSets(3, affinity="sqeuclidean").fit(X)
+    foreign = Foreign(torch.tensor(X, device=device))
+    model = DominantSets(3, affinity="sqeuclidean").fit(foreign)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_array_equal(model.predict(foreign), plain.labels_)
+    assert as_similarity(foreign, "cosine").n == 300
+
+
+@pytest.mark.parametrize("dtype", CODES)
+def test_codes_are_clustered_as_their_numbers(dtype, device):
+    """Codes about three words, some of them wrong: certificates are those of the stored numbers."""
+    rng = np.random.default_rng(2)
+    words = rng.integers(2, size=(3, 64)) * (1 if dtype == "bool" else 90)
+    codes = words[rng.integers(3, size=400)]
+    wrong = rng.random(codes.shape) < 0.1
+    codes = np.where(wrong, words.max() - codes, codes).astype(dtype)
+    tensor = torch.tensor(codes, device=device)
+    model = DominantSets(3, affinity="sqeuclidean").fit(tensor)
+    other = DominantSets(3, affinity="sqeuclidean", device=device).fit(codes)
+    numbers = codes.astype(np.float64)
+    plain = DominantSets(3, affinity="sqeuclidean").fit(numbers)
+    assert tensor.element_size() == model.similarity_.rows.features.stored.element_size() == 1
+    for ours in (model, other):
+        np.testing.assert_array_equal(ours.labels_, plain.labels_)
+        for cluster, same in zip(ours.clusters_, plain.clusters_, strict=True):
+            assert_certified(formula("sqeuclidean", numbers), cluster)
+            assert_same_cluster(cluster, same)
+
+
+def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
+    X = torch.tensor(features(500, 3), device=device)
+    monkeypatch.setattr(tensors, "_room", {})
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (10**9, 4 * 10**9))
+    rooms, measure = [], tensor_operations.measure
+
+    def crowded(rows, *asked):
+        rooms.append(tensors._room.get(str(rows.device), 1.0))
+        if rooms[-1] > 0.2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return measure(rows, *asked)
+
+    monkeypatch.setattr(tensor_operations, "measure", crowded)
+    S = as_similarity(X, "sqeuclidean")
+    assert rooms == [1.0, 0.5, 0.25, 0.125]
+    np.testing.assert_allclose(S.toarray(), formula("sqeuclidean", X.cpu().numpy()), atol=1e-10)
+    monkeypatch.setattr(tensors, "SMALLEST_ROOM", 1.0)
+    monkeypatch.setattr(tensors, "_room", {})
+    with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
+        as_similarity(X, "sqeuclidean")

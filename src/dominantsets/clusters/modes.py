@@ -31,6 +31,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.evidence import Evidence, dimension
 from dominantsets.compiled import modes
+from dominantsets.compiled.threads import N_THREADS, parallel_map
 from dominantsets.rows.points import NOBODY
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
@@ -151,6 +152,9 @@ class ModeTree:
         lists = self._inside(state, live[before:], lists)
         by_size = live[np.argsort(state.size[live], kind="stable")]
         modes.settle(state, by_size, lists, kappa, level, self.least, MEET)
+        count = min(N_THREADS, max(1, live.size // 8))
+        parts = [slice(k, None, count) for k in range(count)]
+        parallel_map(lambda part: modes.sharpen(state, live[part], lists, kappa, level), parts)
         large = live[state.own[live, level] >= self.least]
         self._places.append((large, state.centre[large]))
 

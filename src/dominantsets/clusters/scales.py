@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.filling import Explained, fillers
@@ -257,9 +258,7 @@ class Scales:
         rows, m = self.sample.rows, self.objects.size
         if self._wanted is None or found >= self._wanted or len(self.balls) >= 2 * self._wanted:
             return False
-        away = np.full(m, np.inf)
-        for ball in self.balls:
-            np.minimum(away, np.square(rows - ball.centre).sum(axis=1), out=away)
+        away = self.sample.points(rows, np.zeros(m)).away(np.array([ball.centre for ball in self.balls]))
         outside = labels[self.objects] < 0
         i = int(np.where(outside, away, -1.0).argmax() if outside.any() else away.argmax())
         t = np.square(rows - rows[i]).sum(axis=1)
@@ -319,17 +318,21 @@ def _spread(first: Ball, balls: list[Ball], count: int) -> list[Ball]:
 
 def _distinct(balls: list[Ball]) -> list[Ball]:
     """Balls without those that are another one's twin: two chains that had not quite met."""
-    kept: list[Ball] = []
-    holders: dict[int, list[int]] = {}  # of an object, those that are kept: most balls share no objects
-    for ball in balls:
-        some = np.flatnonzero(ball.weights)
-        mine, total = ball.weights[some], float(ball.weights.sum())
-        others = {k for i in some.tolist() for k in holders.get(i, ())}
-        if all(float(np.minimum(mine, kept[k].weights[some]).sum()) < SAME * total for k in others):
-            for i in some.tolist():
-                holders.setdefault(i, []).append(len(kept))
-            kept.append(ball)
-    return kept
+    if not balls:
+        return []
+    weights = sp.csr_array(np.array([ball.weights for ball in balls]))
+    inside = weights.astype(bool).astype(np.float64)
+    shares, totals = sp.csr_array(inside @ inside.T), weights.sum(axis=1)
+    kept: list[int] = []
+    taken = np.zeros(len(balls), dtype=bool)
+    for k, ball in enumerate(balls):
+        some = weights.indices[weights.indptr[k] : weights.indptr[k + 1]]
+        others = shares.indices[shares.indptr[k] : shares.indptr[k + 1]]  # most balls share no objects
+        both = (np.minimum(ball.weights[some], balls[b].weights[some]).sum() for b in others[taken[others]])
+        if all(shared < SAME * totals[k] for shared in both):
+            kept.append(k)
+            taken[k] = True
+    return [balls[k] for k in kept]
 
 
 def _balls(tree: ModeTree, nodes: list[Node]) -> list[Ball]:

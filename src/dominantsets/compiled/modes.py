@@ -323,19 +323,15 @@ def settle(
     """
     X, m = state.X, state.X.shape[0]
     t, on, order = np.empty(m), np.zeros(state.counters[CHAINS]), np.empty(state.counters[CHAINS], np.int64)
-    members, leant = np.empty(m, np.int64), np.empty(state.counters[CHAINS], np.int64)
+    leant = np.empty(state.counters[CHAINS], np.int64)
     for k in range(chains.size):
         order[chains[k]] = k
     for a in chains:
         some = near(lists, a)
         r2 = ball_among(X, state.extra, some, state.centre[a], kappa, state.radius[a], t)
         total, own, count, n_leant = 0.0, 0, 0, 0
-        far = 0
         for k in range(some.size):
             if t[k] < r2:
-                if count == 0 or t[k] > t[far]:
-                    far = k
-                members[count] = some[k]
                 count += 1
                 total += r2 - t[k]
                 h = state.holder[some[k]]
@@ -348,10 +344,8 @@ def settle(
         total, mine = max(total, 1e-300), on[a] / max(total, 1e-300)
         state.own[a, level], state.mass[a, level] = own, count
         state.share[a, level], state.radii[a, level] = mine, r2
-        if own >= least and mine >= 0.5:
-            state.sharpness[a, level] = sharpness(X, members[:count], state.centre[a], kappa, some[far])
-        else:
-            state.sharpness[a, level] = -np.inf
+        # how sharp it is, of those that can be groups, is asked afterwards: that can be done side by side
+        state.sharpness[a, level] = np.inf if own >= least and mine >= 0.5 else -np.inf
         # the curvature of the ball's top, as a variance: centres much nearer than it are one mode
         h2 = kappa / (max(1, count) * r2)
         reach = meet * r2 * h2 / (2.0 * (1.0 + h2))
@@ -381,6 +375,25 @@ def settle(
             for i in range(m):
                 if state.holder[i] == a:
                     state.holder[i] = to
+
+
+@reassociated
+def sharpen(state: State, chains: Ints, lists: Lists, kappa: float, level: int) -> None:
+    """How sharply those of some balls stand out that can be groups."""
+    X, t = state.X, np.empty(state.X.shape[0])
+    members = np.empty(state.X.shape[0], np.int64)
+    for a in chains:
+        if state.sharpness[a, level] < np.inf:
+            continue
+        some, c, count, far = near(lists, a), state.centre[a], 0, 0
+        r2 = ball_among(X, state.extra, some, c, kappa, state.radius[a], t)
+        for k in range(some.size):
+            if t[k] < r2:
+                if count == 0 or t[k] > t[far]:
+                    far = k
+                members[count] = some[k]
+                count += 1
+        state.sharpness[a, level] = sharpness(X, members[:count], c, kappa, some[far])
 
 
 @reassociated

@@ -156,7 +156,9 @@ def fit_clouds(
             if behind_all > 1.0:
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
-    return Fit(clouds, _parts(sample, clouds, outside, common), outside, likelihood)
+    rates = 0.5 / clouds.variances
+    parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    return Fit(clouds, parts, outside, likelihood)
 
 
 def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[Floats, Floats, float]:
@@ -165,17 +167,6 @@ def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[
         clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest(), clouds.behind(away), common
     )
     return found
-
-
-def _parts(sample: Coordinates, clouds: Clouds, outside: Floats, common: bool) -> Floats:
-    """What every object has of every cluster."""
-    t = clouds.squares(sample)
-    if common:
-        parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
-    else:
-        logs = clouds.levels() - t / (2.0 * clouds.variances)
-        parts = np.exp(logs - logs.max(axis=1)[:, None])
-    return np.asarray(parts * ((1.0 - outside) / parts.sum(axis=1))[:, None])
 
 
 def limit(sample: Coordinates) -> float:

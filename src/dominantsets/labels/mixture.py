@@ -320,9 +320,9 @@ def _judged(
 def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
     """The background of a fit, as a mixture of objects with its density as score."""
     clouds = fit.clouds
-    away = clouds.away(sample)
     width, level = np.array([clouds.width]), float(clouds.behind(np.zeros(1))[0])
-    mixtures, inside = _mixtures(similarity, objects, fit.outside[:, None], away[:, None])
+    assert clouds.middle is not None
+    mixtures, inside = _mixtures(similarity, objects, sample, fit.outside[:, None], clouds.middle[None])
     rates = 0.5 / width if clouds.flat is None else np.zeros(1)
     return Cores(mixtures, inside, rates, np.array([level]))
 
@@ -330,21 +330,25 @@ def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit:
 def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
     """The clusters of a fit, as mixtures of objects with their densities and shares as scores."""
     clouds = fit.clouds
-    mixtures, inside = _mixtures(similarity, objects, fit.parts, clouds.squares(sample))
+    mixtures, inside = _mixtures(similarity, objects, sample, fit.parts, clouds.centres)
     return Cores(mixtures, inside, 0.5 / clouds.variances, clouds.levels())
 
 
 def _mixtures(
-    similarity: Similarity, objects: Ints, parts: Floats, squares: Floats
+    similarity: Similarity, objects: Ints, sample: Coordinates, parts: Floats, centres: Floats
 ) -> tuple[list[Any], Floats]:
     """Centres of clouds as mixtures of objects, and their similarities to themselves."""
-    own = similarity.self_similarities(objects)
-    totals = parts.sum(axis=0)
-    weights = np.where(totals > 1e-6, parts / np.maximum(totals, 1e-300), 0.0)
+    weights = np.ascontiguousarray(parts.T)
+    totals = weights.sum(axis=1)
     for k in np.flatnonzero(totals <= 1e-6):  # a cluster without objects is where the nearest is
-        weights[int(squares[:, k].argmin()), k] = 1.0
-    weights[weights <= 1e-9 * weights.max(axis=0)] = 0.0
-    weights /= weights.sum(axis=0)
+        t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
+        weights[k] = np.eye(1, t.size, int(t.argmin()))[0]
+        totals[k] = 1.0
+    weights[weights <= 1e-9 * weights.max(axis=1)[:, None]] = 0.0
+    weights /= weights.sum(axis=1)[:, None]
+    own = similarity.self_similarities(objects)
     # the mean squared distance from the centre is half the mean of own lengths less the centre's
-    inside = own @ weights - 2.0 * np.einsum("ik,ik->k", weights, squares)
-    return similarity.centres(objects, np.ascontiguousarray(weights.T)), inside
+    lengths = np.square(sample.rows).sum(axis=1) + sample.extra
+    squares = weights @ lengths - 2.0 * np.einsum("kj,kj->k", weights @ sample.rows, centres)
+    inside = weights @ own - 2.0 * (squares + np.square(centres).sum(axis=1))
+    return similarity.centres(objects, weights), inside

@@ -360,11 +360,9 @@ class Rows(ABC):
         """The rows of new objects, brought to this process."""
         return new
 
-    def like(self, new: Any) -> Rows:
-        """A store of new rows, to be asked what these are asked."""
-        from dominantsets.rows.memory import InMemory  # which is made of what is here
-
-        return InMemory(self.brought(new))
+    def like(self, new: Any, in_memory: Callable[[Any], Rows]) -> Rows:
+        """A store of new rows, to be asked what these are asked; ``in_memory`` makes one in memory."""
+        return in_memory(self.brought(new))
 
     def points(self, rows: Floats, extra: Floats) -> Any:
         """Points of a sample, worked on where these rows are."""

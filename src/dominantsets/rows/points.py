@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import expect
-from dominantsets.compiled.threads import N_THREADS, parallel_map
+from dominantsets.compiled.threads import N_THREADS, parallel_map, row_blocks
 from dominantsets.rows.base import blas
 
 NUMBERS = 2**22  # products that are held at once
@@ -74,6 +74,24 @@ class Points:
             who = np.take_along_axis(who, order, axis=1)
             far = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
         return np.ascontiguousarray(far[:, 1:]), np.ascontiguousarray(who, dtype=np.int64)
+
+    def away(self, centres: Floats) -> Floats:
+        """The squared distance of every point from the nearest centre, roughly."""
+        squares, out = np.square(centres).sum(axis=1), np.empty(len(self.rows))
+        for part in row_blocks(len(self.rows), 8 * len(centres)):
+            out[part] = (squares - 2.0 * self.rows[part] @ centres.T).min(axis=1)
+        return np.asarray(np.maximum(out + self.lengths, 0.0))
+
+    def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
+        """What each point has of every cluster, see ``expected``; ``outside`` is what the background has."""
+        t = self.lengths[:, None] - 2.0 * self.rows @ centres.T
+        t = np.maximum(t + np.square(centres).sum(axis=1), 0.0)
+        if nearest:
+            parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
+        else:
+            logs = levels - rates * t
+            parts = np.exp(logs - logs.max(axis=1)[:, None])
+        return np.asarray(parts * ((1.0 - outside) / parts.sum(axis=1))[:, None])
 
     def follow(
         self, centres: Floats, radii: Floats, kappa: Floats, steps: int, tolerance: float

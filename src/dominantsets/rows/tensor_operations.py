@@ -114,7 +114,9 @@ class FormulaTensors:
     def lift(self, raw: Tensor) -> Tensor:
         """u of stored rows, in float64."""
         if self.formula.centred:
-            return torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
+            whole = not raw.is_floating_point()
+            # one sweep over the rows: root (x - mean)
+            return torch.add(self._turned, raw.to(self.work) if whole else raw, alpha=self.root)
         rows = raw.double()
         if self.formula.unit:
             rows = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True).clamp_min_(1.0 / LARGEST)
@@ -421,13 +423,14 @@ def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Te
     inside, rates, constants = map(rows.send, cores[1:])
     top = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
     best = torch.empty(rows.n, dtype=torch.int64, device=rows.device)
+    # score = constant - rate (own - 2 payoff + inside) / 2, as one product of (u, b, own) with these columns
+    rate = rates[:, None]
+    columns = torch.cat([rate * M, rate * totals[:, None], -0.5 * rate], 1)
+    fixed = constants + rates * (added + here.formula.offset * totals - 0.5 * inside)
     for part, u, bias in _blocks(here, len(cores.mixtures)):
-        payoffs = (u @ M.T).add_(added + here.formula.offset * totals)
-        if bias is not None:
-            payoffs.add_(bias[:, None] * totals)
-        away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside)
-        score = constants - 0.5 * rates * away
-        top[part], best[part] = score.max(1)
+        own = here.own_of(u)
+        pair = torch.stack([torch.zeros_like(own) if bias is None else bias, own], 1)
+        top[part], best[part] = torch.addmm(fixed, torch.cat([u, pair], 1), columns.T).max(1)
     return best, top
 
 

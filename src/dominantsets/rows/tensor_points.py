@@ -15,6 +15,7 @@ from dominantsets.compiled.clouds import FAINT
 from dominantsets.rows.points import EPS, Points
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
+LARGE = 2**28  # products of one step from which it is made on the device
 BEYOND = 1e8  # roundings of a squared distance from which a ball is large enough for products
 
 
@@ -71,6 +72,8 @@ class TensorPoints(Points):
         Products leave a small ball far from 0 only rounding: such ones are followed on the host.
         """
         large = radii > BEYOND * self.rows.shape[1] * EPS * self._longest
+        if len(centres) * self.rows.size < LARGE:  # few of them: host threads are sooner done than kernels
+            large[:] = False
         centres, radii = centres.copy(), radii.copy()
         if not large.all():
             small = (centres[~large], radii[~large], kappa[~large])
@@ -107,6 +110,26 @@ class TensorPoints(Points):
                 break
         r2.copy_(_radius(self._squares(c), kappa, r2))
 
+    def away(self, centres: Floats) -> Floats:
+        c, height = self._send(centres), self._height(len(centres))
+        squares = c.square().sum(1)
+        found = [
+            torch.addmm(squares, self._rows[i : i + height], c.T, alpha=-2.0).amin(1)
+            for i in range(0, len(self.rows), height)
+        ]
+        return np.asarray(np.maximum(torch.cat(found).cpu().numpy() + self.lengths, 0.0))
+
+    def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
+        c, r, level, out = map(self._send, (centres, rates, levels, outside))
+        squares, height, found = c.square().sum(1), self._height(4 * len(centres)), []
+        for begin in range(0, len(self.rows), height):
+            part = slice(begin, begin + height)
+            t = torch.addmm(squares, self._rows[part], c.T, alpha=-2.0).add_(self._lengths[part, None])
+            t.clamp_min_(0.0)
+            parts = _parts(t, level - r * t, nearest).mul_((1.0 - out[part])[:, None])
+            found.append(parts.cpu().numpy())
+        return np.concatenate(found) if len(found) > 1 else found[0]
+
     def _squares(self, c: Tensor) -> Tensor:
         """Squared distances of all points from some centres."""
         t = torch.addmm(self._lengths, c, self._rows.T, alpha=-2.0)
@@ -136,12 +159,7 @@ class TensorPoints(Points):
             outside[part] = (back[part] - both).exp()
             inside = 1.0 - outside[part]
             total += both.sum()
-            if nearest:
-                parts = torch.zeros_like(t).scatter_(1, t.argmin(1, keepdim=True), 1.0)
-            else:
-                logs -= logs.amax(1, keepdim=True)
-                parts = torch.where(logs > -FAINT, logs.exp(), 0.0)
-                parts /= parts.sum(1, keepdim=True)
+            parts = _parts(t, logs, nearest)
             parts *= inside[:, None]
             sums[:, 0] += parts.sum(0)
             sums[:, 3:] += parts.T @ self._rows[part]
@@ -149,6 +167,15 @@ class TensorPoints(Points):
             sums[:, 1] += parts.sum(0)
             sums[:, 2] += parts.mul_(t).sum(0) * r.square()
         return sums.cpu().numpy(), outside.cpu().numpy(), float(total)
+
+
+def _parts(t: Tensor, logs: Tensor, nearest: bool) -> Tensor:
+    """What each point has of every cluster, of what the background leaves; ``logs`` may be changed."""
+    if nearest:
+        return torch.zeros_like(t).scatter_(1, t.argmin(1, keepdim=True), 1.0)
+    logs -= logs.amax(1, keepdim=True)
+    parts = torch.where(logs > -FAINT, logs.exp(), 0.0)
+    return parts.div_(parts.sum(1, keepdim=True))
 
 
 def _radius(t: Tensor, kappa: Tensor, r2: Tensor) -> Tensor:

@@ -44,6 +44,7 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
 PRECOMPUTED = ("precomputed", "precomputed_distance")  # X is a matrix of all pairs
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, *PRECOMPUTED)
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
+ON_HOST = 1  # the number that DLPack has for memory of the host
 DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
 
@@ -53,6 +54,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     Parameters
     ----------
     X : array, sparse matrix, DataFrame, Dask array, torch tensor, networkx graph, Similarity or int
+        An array of another library that has ``__dlpack__`` (CuPy, JAX) is taken where it is.
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
         objects may stand here instead of features. Rows of a Dask array stay in their chunks; it takes
@@ -67,8 +69,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
         Where features under sqeuclidean, cosine, linear, rbf or laplacian are to be worked on, such as
-        ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16 too, and one that
-        does not fit streams in blocks.
+        ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16, int8, uint8 or
+        bool too, and one that does not fit streams in blocks.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
@@ -105,6 +107,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
         return X
+    X = shared(X)
     if device is not None or is_tensor(X):
         return _elsewhere(X, affinity, params, "on a device", lambda X, _: _on_device(X, device))
     if is_dask(X):
@@ -146,6 +149,24 @@ def is_tensor(X: Any) -> bool:
     """Whether X is a torch tensor; torch is not imported to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
+
+
+def shared(X: Any) -> Any:
+    """X, or where it is another library's array (CuPy, JAX), one of torch or NumPy with the same memory."""
+    if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
+        return X
+    if X.__dlpack_device__()[0] == ON_HOST:
+        return np.from_dlpack(X)
+    try:
+        from dominantsets.rows.tensors import from_dlpack  # imports torch
+    except ModuleNotFoundError as error:
+        raise missing_extra("arrays on a device need", "gpu", "torch") from error
+    return from_dlpack(X)
+
+
+def is_small(X: Any) -> bool:
+    """Whether numbers take one or two bytes each, as codes do: they stay so on a device."""
+    return str(getattr(X, "dtype", "")) in ("float16", "int8", "uint8", "bool")
 
 
 def is_dask(X: Any) -> bool:
@@ -207,7 +228,7 @@ def _on_device(X: Any, device: Any) -> Rows:
         raise missing_extra("features on a device need", "gpu", "torch") from error
     if not is_tensor(X) and not isinstance(X, np.memmap):
         X = np.asarray(X)
-        X = X if X.dtype == np.float16 else _features(X)
+        X = X if is_small(X) else _features(X)
     return TensorRows(X, device)
 
 

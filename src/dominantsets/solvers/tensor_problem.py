@@ -14,7 +14,7 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.tensor_operations import FormulaTensors
-from dominantsets.rows.tensors import allowed, explain_oom, to_numpy, to_numpy_pinned
+from dominantsets.rows.tensors import allowed, in_smaller_blocks, to_numpy, to_numpy_pinned
 from dominantsets.rows.tiles import Tiles
 from dominantsets.solvers.api import HostProblem
 from dominantsets.solvers.certificate import certify, undecided
@@ -135,14 +135,18 @@ class TensorProblem(HostProblem):
         found: dict[int, DominantSet] = {}
         d, shifts = self.rows.d, np.full(len(starts), self.shift) if shifts is None else shifts
         size = max(1, allowed(GROUP_BYTES, self.device) // (64 * d * d)) if d <= DENSE_LIMIT else len(starts)
-        with explain_oom(f"{len(starts)} starts over {self.n:,} objects"):
-            for begin in range(0, len(starts), size):
-                part = slice(begin, begin + size)
+        purpose = f"{len(starts)} starts over {self.n:,} objects"
+        for begin in range(0, len(starts), size):
+            part = slice(begin, begin + size)
+
+            def work(part: slice = part) -> tuple[AscentResult, list[DominantSet]]:
                 ends = self._ascend(starts[part], shifts[part], options, monitor)
-                clusters = self._certified(ends, options)
-                found |= {begin + int(k): one for k, one in zip(ends.starts, clusters, strict=True)}
-                if any(status in HALTING for status in ends.statuses):
-                    break
+                return ends, self._certified(ends, options)
+
+            ends, clusters = in_smaller_blocks(work, self.device, purpose)
+            found |= {begin + int(k): one for k, one in zip(ends.starts, clusters, strict=True)}
+            if any(status in HALTING for status in ends.statuses):
+                break
         return [found[k] for k in sorted(found)]
 
     def _recomputed(self, tiles: Tiles, weights: Tensor, shifts: Floats) -> list[Recomputed]:
