@@ -1,8 +1,8 @@
 """Opens every page of the built site in Chromium: ``python docs/check_pages.py build/site``.
 
-Each page at 390 and at 1,280 pixels, light and dark: none may be wider than the screen, have a picture that is not there,
-text without contrast, an error of a script, a link to a page or a heading that does not exist, or load anything from
-elsewhere. Where there is no Chromium it says so and checks nothing.
+Each page at 390 and at 1,280 pixels, light and dark: none may be wider than the screen, have a picture that
+is not there, text without contrast, an error of a script, a link to a page or a heading that does not exist,
+or load anything from elsewhere. Where there is no Chromium it says so and checks nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ SCHEMES = ("light", "dark")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
+SEARCH_MS = 3000  # for the index to load and be searched
 CONTRAST = 4.5  # of text, by the guidelines for accessible pages (WCAG 2.1, AA)
 
 LOOK = """() => {
@@ -41,8 +42,11 @@ LOOK = """() => {
   };
   const written = [...document.querySelectorAll('h1, h2, h3, p, li, td, th, dt, dd, pre, p code')]
     .filter(element => element.innerText && element.checkVisibility());
+  // the theme lets an article scroll by itself: that is too wide as well
+  const frames = [...document.querySelectorAll('body, main, article, .bd-content, .bd-article-container')];
+  const over = frame => frame.scrollWidth - frame.clientWidth;
   return {
-    wide: document.documentElement.scrollWidth - window.innerWidth,
+    wide: Math.max(document.documentElement.scrollWidth - window.innerWidth, ...frames.map(over)),
     dark: behind(document.body) < light(getComputedStyle(document.body).color),
     pale: written.filter(element => contrast(element) < CONTRAST).map(e => e.innerText.slice(0, 40)),
     missing: [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.getAttribute('src')),
@@ -136,6 +140,11 @@ def check(site: Path, chromium: str, pictures: Path | None) -> list[str]:
                         page.set_viewport_size({"width": width, "height": 900})
                         shot = pictures / f"{name.replace('/', '-')[:-5]}-{width}-{scheme}.png"
                         page.screenshot(path=shot, full_page=True)
+        now[0] = "search.html"
+        page.goto(base + "search.html?q=noise", wait_until="load")
+        page.wait_for_timeout(SEARCH_MS)
+        if not page.query_selector("#search-results li a"):
+            wrong.append('search.html: nothing is found for "noise"')
         browser.close()
     server.shutdown()
     print(f"{len(links)} pages, {sum(map(len, links.values()))} links", flush=True)

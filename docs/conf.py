@@ -1,4 +1,4 @@
-"""The site. CONTRIBUTING.md has the command that builds it; nothing is loaded from elsewhere, by it or by its pages."""
+"""The site: CONTRIBUTING.md has the command. Nothing is loaded from elsewhere, by it or by its pages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "dominantsets"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_domain_indices = False
+html_use_index = html_domain_indices = False
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -2,9 +2,9 @@
 No cliffs: groups along the shift
 =================================
 
-The shift is the resolution. As it rises groups grow and merge; each lives over an interval, and the longer the interval,
-the more the group is there. Nothing jumps from fifty groups to three between two settings: the tree has every cut, and
-each cut is nested in the next. Writes along_the_shift.png.
+The shift is the resolution. As it rises groups grow and merge; each lives over an interval, and the longer
+the interval, the more the group is there. Nothing jumps from fifty groups to three between two settings:
+the tree has every cut, and each cut is nested in the next. Writes along_the_shift.png.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ ax.set(title="four groups stay for a long time, then two, then one")
 figure.savefig("along_the_shift.png", dpi=90)
 
 # %%
-# ``shift="auto"``, the default, reads the same tree, and gives every group the shift at which it stays the same longest:
+# ``shift="auto"``, the default, reads the same tree, and gives every group the shift at which it stays the
+# same longest:
 
 print(DominantSets(affinity="sqeuclidean").fit(X).selection_)

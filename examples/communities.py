@@ -2,8 +2,8 @@
 Groups of a network
 ===================
 
-A graph is a similarity: the weights of its links. Here groups of unequal size are planted by networkx, with more links
-inside than between; neither their number nor a resolution is told. Writes communities.png.
+A graph is a similarity: the weights of its links. Here groups of unequal size are planted by networkx, with
+more links inside than between; neither their number nor a resolution is told. Writes communities.png.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ for ax, rows, title in ((axes[0], order, "any order"), (axes[1], np.argsort(mode
 figure.savefig("communities.png", dpi=90)
 
 # %%
-# Where groups are not so clear, say how coarse they should be. In Zachary's karate club everybody knows one of two people,
-# and nothing stands out by itself; with a shift there are four groups, about as good by their modularity as those of
-# Louvain's method, which climbs on it.
+# Where groups are not so clear, say how coarse they should be. In Zachary's karate club everybody knows one
+# of two people, and nothing stands out by itself; with a shift there are four groups, about as good by
+# their modularity as those of Louvain's method, which climbs on it.
 
 club = nx.karate_club_graph()
 A = nx.to_scipy_sparse_array(club, weight=None, dtype=np.float64)

@@ -2,9 +2,9 @@
 Beside other methods
 ====================
 
-Four data sets, four methods, with the adjusted Rand index (noise being a class) on each. The last set is one where KMeans wins. HDBSCAN and dominant sets find the
-number themselves; KMeans and the Gaussian mixture are told. Small pictures prove nothing: the benchmarks have hundreds of sets.
-Writes compare.png.
+Four data sets, four methods, with the adjusted Rand index (noise being a class) on each. The last set is
+one where KMeans wins. HDBSCAN and dominant sets find the number themselves; KMeans and the Gaussian mixture
+are told. Small pictures prove nothing: the benchmarks have hundreds of sets. Writes compare.png.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 Deduplication: keep one of each
 ===============================
 
-Near copies are small groups that are very much alike, and everything else stands alone. Dominant sets of a graph that only
-links what is nearly the same are the copies; the exemplar of each is kept. Digits of which 120 come several times, a little
-changed. Writes deduplicate.png.
+Near copies are small groups that are very much alike, and everything else stands alone. Dominant sets of a
+graph that only links what is nearly the same are the copies; the exemplar of each is kept. Digits of which
+120 come several times, a little changed. Writes deduplicate.png.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ left = keep.sum() - len(np.unique(origin[keep]))
 print(f"pictures of which nothing was kept: {lost}; copies that are left: {left}")
 
 # %%
-# The four largest groups. Copies of one picture are together; where two people wrote nearly the same, they are, too.
+# The four largest groups. Copies of one picture are together; where two people wrote nearly the same, they
+# are, too.
 
 largest = sorted(model.clusters_, key=len, reverse=True)[:4]
 figure, axes = plt.subplots(4, 6, figsize=(6, 4.2), layout="constrained")

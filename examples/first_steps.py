@@ -2,8 +2,8 @@
 First steps: clusters, noise and certificates
 =============================================
 
-Five groups of different width among uniform noise. Neither the number of groups nor the share of noise is told.
-Writes first_steps.png.
+Five groups of different width among uniform noise. Neither the number of groups nor the share of noise is
+told. Writes first_steps.png.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ X, y = np.vstack([X, noise]), np.r_[y, np.full(300, -1)]
 model = DominantSets().fit(X)
 
 # %%
-# ``labels_`` has -1 for noise. ``selection_`` says what was done and why: a row for each cluster, the decision about
-# noise, and what to try next where something is in doubt.
+# ``labels_`` has -1 for noise. ``selection_`` says what was done and why: a row for each cluster, the
+# decision about noise, and what to try next where something is in doubt.
 
 print(f"{model.n_clusters_} clusters, {np.mean(model.labels_ < 0):.0%} noise")
 print(f"agreement with the truth, noise being a class: {adjusted_rand_score(y, model.labels_):.2f}")
 print(model.selection_)
 
 # %%
-# Each cluster is a dominant set with a certificate, computed again from the answer: the gap is 0 where no weight can be
-# moved for a gain, and a positive margin means that nobody outside would gain by joining.
+# Each cluster is a dominant set with a certificate, computed again from the answer: the gap is 0 where no
+# weight can be moved for a gain, and a positive margin means that nobody outside would gain by joining.
 
 for cluster in model.clusters_:
     print(cluster)

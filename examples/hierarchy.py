@@ -2,8 +2,8 @@
 Groups within groups
 ====================
 
-The hierarchy of the digits, and a cut of it: ``cut(k)`` gives any number of clusters of the same tree, nested in each
-other. Writes hierarchy.png.
+The hierarchy of the digits, and a cut of it: ``cut(k)`` gives any number of clusters of the same tree,
+nested in each other. Writes hierarchy.png.
 """
 
 from __future__ import annotations

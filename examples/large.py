@@ -2,8 +2,8 @@
 Half a million objects
 ======================
 
-Features never become a matrix: a dominant set of them is d + 1 numbers, and a step is one pass over the rows. Every cluster
-has a certificate over all objects. Writes large.png.
+Features never become a matrix: a dominant set of them is d + 1 numbers, and a step is one pass over the
+rows. Every cluster has a certificate over all objects. Writes large.png.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ margins = np.array([cluster.margin / cluster.value for cluster in model.clusters
 print(f"largest gap {gaps.max():.0e}, smallest margin {margins.min():.1e} of the value")
 
 # %%
-# A dominant set here is a ball: who lies within its radius is in it. Distances from the centre of the first cluster:
+# A dominant set here is a ball: who lies within its radius is in it. Distances from the centre of the first
+# cluster:
 
 ball = model.clusters_[0]
 distances = np.linalg.norm(X - ball.center, axis=1)

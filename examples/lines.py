@@ -2,9 +2,9 @@
 Lines through points: a hypergraph
 ==================================
 
-No two points say anything about a line, but three do. Three points that lie near one line are a hyperedge, the heavier
-the nearer. A line is then a dominant set of the hypergraph; its points are taken out, and the next one is looked for.
-Writes lines.png.
+No two points say anything about a line, but three do. Three points that lie near one line are a hyperedge,
+the heavier the nearer. A line is then a dominant set of the hypergraph; its points are taken out, and the
+next one is looked for. Writes lines.png.
 """
 
 from __future__ import annotations

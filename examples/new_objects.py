@@ -2,14 +2,18 @@
 New objects, and how much they belong
 =====================================
 
-``predict`` places objects that were not fitted, ``transform`` gives the payoff of each against every cluster, and a
-payoff above a cluster's threshold means that the object would gain by joining it. Writes new_objects.png.
+``predict`` places objects that were not fitted, ``transform`` gives the payoff of each against every
+cluster, and a payoff above a cluster's threshold means that the object would gain by joining it. Writes
+new_objects.png.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from dominantsets import DominantSets
 from dominantsets.plotting import plt
@@ -38,10 +42,6 @@ figure.savefig("new_objects.png", dpi=90)
 
 # %%
 # Payoffs are features like any others: clusters in front of a classifier, in a pipeline.
-
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 halves = X[:, 0] + X[:, 1] > 2.5
 pipe = make_pipeline(DominantSets(3, affinity="sqeuclidean"), StandardScaler(), LogisticRegression())

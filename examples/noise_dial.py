@@ -2,8 +2,8 @@
 Noise: cores, labels, and the dial between them
 ===============================================
 
-The dominant sets themselves are the cores: what is certain. Labels go further, by evidence. ``noise=`` says how far.
-Writes noise_dial.png.
+The dominant sets themselves are the cores: what is certain. Labels go further, by evidence. ``noise=`` says
+how far. Writes noise_dial.png.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ figure.savefig("noise_dial.png", dpi=90)
 
 # %%
 # A third of the objects is noise here, and no picture but the second was told or found so. The cores are in
-# ``core_labels_`` whatever ``noise`` says, so that both can be shown side by side; the sentence of ``selection_`` says why
-# noise was left out, or why not.
+# ``core_labels_`` whatever ``noise`` says, so that both can be shown side by side; the sentence of
+# ``selection_`` says why noise was left out, or why not.
 
 print(DominantSets(3, affinity="sqeuclidean").fit(X).selection_.noise)

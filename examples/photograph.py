@@ -2,8 +2,8 @@
 A photograph, at full size
 ==========================
 
-Regions of a picture are joined by chains of small steps of grey or colour: path-based similarity, for which the problem is
-solved exactly. 262,144 pixels, and no matrix of pairs. Writes photograph.png.
+Regions of a picture are joined by chains of small steps of grey or colour: path-based similarity, for which
+the problem is solved exactly. 262,144 pixels, and no matrix of pairs. Writes photograph.png.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ for ax, title in zip(axes, ("photograph", "four segments"), strict=True):
 figure.savefig("photograph.png", dpi=90)
 
 # %%
-# Where one chain of small steps joins nearly everything, as in pictures of soft light, most of it is one segment:
-# take a smaller ``shift``, more ``smooth`` or a weight for the ``position``. A contour of an object is not looked for here;
-# `felzenszwalb` of scikit-image is faster, and closer to people's drawings on average (see the benchmarks).
+# Where one chain of small steps joins nearly everything, as in pictures of soft light, most of it is one
+# segment: take a smaller ``shift``, more ``smooth`` or a weight for the ``position``. A contour of an
+# object is not looked for here; `felzenszwalb` of scikit-image is faster, and closer to people's drawings
+# on average (see the benchmarks).

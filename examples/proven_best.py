@@ -2,8 +2,9 @@
 Proven best: the dominant set that nothing exceeds
 ==================================================
 
-A local search ends at a local maximum. For features of few dimensions ``global_optimum`` finds the best dominant set of all
-and proves that there is none better; ``dominant_sets`` lists all of them. Writes proven_best.png.
+A local search ends at a local maximum. For features of few dimensions ``global_optimum`` finds the best
+dominant set of all and proves that there is none better; ``dominant_sets`` lists all of them. Writes
+proven_best.png.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Which affinity: what auto takes
 ===============================
 
-``affinity="auto"`` looks at a sample and takes what suits it: balls, ellipses, or chains of small steps. ``choice_`` is
-its table. Nothing is told here, not even the number. Writes shapes.png.
+``affinity="auto"`` looks at a sample and takes what suits it: balls, ellipses, or chains of small steps.
+``choice_`` is its table. Nothing is told here, not even the number. Writes shapes.png.
 """
 
 from __future__ import annotations

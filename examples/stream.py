@@ -2,8 +2,9 @@
 Rows in batches: a stream
 =========================
 
-``partial_fit`` takes rows as they come. After each batch every cluster is a dominant set of all rows seen, with its
-certificate. A group that comes up late gets a new label, and the others keep theirs. Writes stream.png.
+``partial_fit`` takes rows as they come. After each batch every cluster is a dominant set of all rows seen,
+with its certificate. A group that comes up late gets a new label, and the others keep theirs. Writes
+stream.png.
 """
 
 from __future__ import annotations

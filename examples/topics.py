@@ -2,8 +2,9 @@
 Topics of documents
 ===================
 
-The documentation of SciPy as a corpus: what its functions say about themselves, as tf-idf, brought to few dimensions and
-clustered, each topic with its words. The last part is the protocol by which BERTopic takes any clusterer. Writes topics.png.
+The documentation of SciPy as a corpus: what its functions say about themselves, as tf-idf, brought to few
+dimensions and clustered, each topic with its words. The last part is the protocol by which BERTopic takes
+any clusterer. Writes topics.png.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ ax.set(title="where the documents of each room went")
 figure.savefig("topics.png", dpi=90)
 
 # %%
-# BERTopic takes it as ``BERTopic(hdbscan_model=DominantSets(...))``: it calls ``fit(X)``, reads ``labels_`` (-1 is its
-# topic of outliers) and ``probabilities_``, and calls ``predict`` for new documents.
+# BERTopic takes it as ``BERTopic(hdbscan_model=DominantSets(...))``: it calls ``fit(X)``, reads ``labels_``
+# (-1 is its topic of outliers) and ``probabilities_``, and calls ``predict`` for new documents.
 
 model.fit(X[::2])
 print(model.labels_[:5], np.round(model.probabilities_[:5], 2), model.predict(X[1::2])[:5])

@@ -2,7 +2,8 @@
 Replicator dynamics, long before it converges
 =============================================
 
-Weights of replicator dynamics part company early: where they do, a cut shows a group. Writes trajectory.png.
+Weights of replicator dynamics part company early: where they do, a cut shows a group. Writes
+trajectory.png.
 """
 
 from __future__ import annotations

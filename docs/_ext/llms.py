@@ -1,5 +1,8 @@
-"""For readers that are programs: llms.txt lists every page with its first sentence, pages in Markdown lie beside their HTML,
-and llms-full.txt has them all in one file (https://llmstxt.org)."""
+"""For readers that are programs (https://llmstxt.org).
+
+llms.txt lists every page with its first sentence, pages in Markdown lie beside their HTML, and
+llms-full.txt has them all in one file.
+"""
 
 from __future__ import annotations
 

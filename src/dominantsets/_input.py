@@ -15,8 +15,10 @@ from dominantsets.similarity.factory import (
     NUMBERED,
     PRECOMPUTED,
     is_dask,
+    is_networkx,
     is_small,
     is_tensor,
+    matrix_of_graph,
     shared,
 )
 
@@ -35,6 +37,10 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         estimator.n_features_in_ = X.n_features
         return X
     X = shared(X)
+    if is_networkx(X):
+        affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
+        X = matrix_of_graph(X, affinity)
+        estimator.affinity_ = affinity
     half = device is not None and is_small(X) and not sp.issparse(X)
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
+from dominantsets._callbacks import CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import warn
 from dominantsets._copies import Copies, Weighted, memberships_of
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
@@ -82,7 +83,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DominantSets(
+    CallbackSupportMixin,  # type: ignore[misc]
+    SoftAnswers,
+    Streaming,
+    Weighted,
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     r"""Dominant set clustering.
 
     A dominant set is a group of objects that are more similar to each other than to anything
@@ -169,9 +177,13 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
+        scikit-learn's own callbacks (version 1.9 and later) are set with ``set_callbacks``: the fit is a task
+        for them, and so is every cluster.
     verbose : int, default=0
         1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
         (on stderr where logging is not set up).
+    forget : float, default=0.0
+        Share of its weight that every row loses with each later batch of ``partial_fit``.
     keep_noise, start, tol, max_iter, cutoff, sampling, max_overlap : deprecated
         Former names: use ``noise``, ``solver_params`` and ``multistart_params``.
 
@@ -256,6 +268,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         "device": "no_validation",
         "callback": [callable, None],
         "verbose": ["verbose"],
+        "forget": [Interval(Real, 0, 1, closed="left")],
         **dict.fromkeys(MOVED, "no_validation"),
     }
 
@@ -281,6 +294,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        forget: float = 0.0,
         keep_noise: Any = "deprecated",
         start: Any = "deprecated",
         tol: Any = "deprecated",
@@ -308,6 +322,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         self.device = device
         self.callback = callback
         self.verbose = verbose
+        self.forget = forget
         self.keep_noise = keep_noise
         self.start = start
         self.tol = tol
@@ -354,6 +369,11 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         return set_tags(super().__sklearn_tags__(), self.affinity)
+
+    def __copy__(self) -> Self:  # in this process, where the callback stays what it is
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -414,13 +434,15 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
             check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
         return options
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X.
 
         Parameters
         ----------
-        X : array, sparse matrix, DataFrame, Dask array, tensor of shape (n, n_features), or Similarity
-            Rows of features; an n × n similarity for ``affinity="precomputed"``. Rows of a Dask array stay
+        X : array, sparse matrix, DataFrame, Dask array, tensor of shape (n, n_features), Similarity or graph
+            Rows of features; an n × n similarity for ``affinity="precomputed"``, which a networkx graph is by
+            itself (its objects are ``list(graph)``). Rows of a Dask array stay
             in their chunks, on the workers of the current ``distributed.Client`` where there is one; labels
             are then Dask arrays with the same chunks.
         y : None
@@ -440,13 +462,14 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
         if copies is None:
-            return self._fit(X)
-        self._fit(copies.rows(X, self.affinity))._fold(copies, X)
+            return self._fit(X, y)
+        self._fit(copies.rows(X, self.affinity), y)._fold(copies, X)
         return self
 
-    def _fit(self, X: Any) -> Self:
+    def _fit(self, X: Any, y: Any = None) -> Self:
         options = self._checked()
         self.__dict__.pop("_seen", None)  # batches of before
+        self.__dict__.pop("_before", None)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
@@ -460,7 +483,7 @@ class DominantSets(SoftAnswers, Streaming, Weighted, ClusterMixin, BaseEstimator
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
-        with bar or nullcontext(self.callback) as monitor.callback:
+        with bar or nullcontext(self.callback) as told, fit_tasks(self, X, y, told) as monitor.callback:
             self._find(similarity, options, monitor)
         del self._monitor
         self._warn()

@@ -60,6 +60,10 @@ class Segmentation:
     clusters: list[DominantSet]
     regions: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        height, width = self.labels.shape
+        return f"Segmentation({len(self.clusters)} segments of {height:,} × {width:,} pixels)"
+
 
 def segment(
     image: Any,

@@ -47,19 +47,19 @@ def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for words in (
-        "dual",
+        "DominantSets(10)",
+        "KMeans(10)",
+        "HDBSCAN()",
         "pairwise",
         "away-steps",
         "Frank-Wolfe",
-        "working set",
-        "plain replicator",
-        "KMeans",
+        "dual",
     ):
         assert words in result.output
     page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 6
+    assert page.count("data:image/png;base64,") == 7
     assert "http" not in page.replace("http-equiv", "")  # nothing is loaded from elsewhere
-    assert len(list((tmp_path / "out").glob("*.png"))) == 6
+    assert len(list((tmp_path / "out").glob("*.png"))) == 7
 
 
 def test_version_and_help():

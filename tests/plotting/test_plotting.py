@@ -140,18 +140,25 @@ def test_membership_profiles(fitted):
 
 def test_traces():
     A = random_similarity(60, seed=0)
-    one = solve(A, algorithm="pairwise", trace=True)
+    one, other = (solve(A, algorithm=name, trace=True) for name in ("pairwise", "away"))
     display = TraceDisplay.from_cluster(one)
-    value, gap, support = display.axes_
-    assert [ax.get_ylabel() for ax in display.axes_] == ["value below the last", "gap", "support"]
+    _, gap, support = display.axes_
+    assert [ax.get_ylabel() for ax in display.axes_] == ["value below the best", "gap", "support"]
     np.testing.assert_allclose(support.lines[0].get_ydata(), one.trace.support_size)
+    np.testing.assert_allclose(support.lines[0].get_xdata(), one.trace.seconds)
     assert gap.get_yscale() == "log"
     assert gap.get_xscale() == "log"
-    other = solve(A, algorithm="away", trace=True)
-    TraceDisplay.from_cluster(other, axes=display.axes_)
+    value, *_ = TraceDisplay.from_clusters([one, other], against="iteration").axes_
     assert [line.get_label() for line in value.lines] == ["pairwise", "away"]
+    best = max(one.value, other.value, *one.trace.value, *other.trace.value)
+    for line, run in zip(value.lines, (one, other), strict=True):  # one reference for both
+        shown = np.asarray(line.get_ydata())
+        np.testing.assert_allclose(shown, np.where(run.trace.value < best, best - run.trace.value, np.nan))
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(run.trace) + 1))
     with pytest.raises(ValueError, match="trace=True"):
         TraceDisplay.from_cluster(solve(A))
+    with pytest.raises(ValueError, match="against='hours' is not known"):
+        TraceDisplay.from_cluster(one, against="hours")
 
 
 def test_a_trajectory_has_a_line_for_each_object_and_for_each_cut():

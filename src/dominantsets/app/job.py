@@ -23,6 +23,7 @@ from dominantsets.similarity.factory import PRECOMPUTED
 from dominantsets.solvers import DominantSet, solve
 from dominantsets.solvers.result import End
 
+TOL = 1e-10  # the estimator's own
 SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name not in PRECOMPUTED))
 CONVERSIONS = ("auto", "max", "gaussian", "path")
@@ -49,7 +50,7 @@ class Job:
     assign: str | None = "refine"
     noise: str | float | None = "auto"
     algorithm: str = "auto"
-    tol: float = 1e-10
+    tol: float = TOL
     max_time: float | None = None
     min_cluster_size: int = 1
     n_starts: int = 1
@@ -70,7 +71,7 @@ class Job:
             affinity_params=params or None,
             shift=shift_of(self.shift, SHIFTS),
             algorithm=self.algorithm,
-            solver_params={"tol": self.tol},
+            solver_params=None if self.tol == TOL else {"tol": self.tol},
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
@@ -207,6 +208,22 @@ class Result:
     features: Any  # as they were clustered; None where only pairs are known
     scaler: Any = None
 
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self.features))
+
+    @property
+    def why_it_ended(self) -> str:
+        """Why no more clusters were looked for, in words."""
+        end = self.model.end_
+        if end is None or (end is End.N_CLUSTERS and self.model.n_clusters is None):
+            return "all groups that stand alone were found"
+        return end.words
+
+    def name_of(self, i: int) -> Any:
+        """What an object is called."""
+        return i if self.table.ids is None else self.table.ids[i]
+
     def predict(self, others: Table) -> Any:
         """The labels of other objects with the same features."""
         X = others.data if self.scaler is None else self.scaler.transform(others.data)
@@ -246,12 +263,11 @@ class Result:
             line += f", ARI {scores['ari']:.3f}"
             if scores.get("ari_assigned", scores["ari"]) != scores["ari"]:
                 line += f" ({scores['ari_assigned']:.3f} of the assigned)"
-        return f"partial ({model.end_.value}): {line}" if self.partial and model.end_ else line
+        return f"partial ({self.why_it_ended}): {line}" if self.partial else line
 
     def json(self) -> str:
         """The certificates of all clusters."""
         model = self.model
-        ids = self.table.ids
 
         def finite(value: float) -> float | None:
             return float(value) if np.isfinite(value) else None
@@ -259,7 +275,7 @@ class Result:
         clusters = [
             {
                 "size": len(c),
-                "exemplar": c.exemplar if ids is None else ids[c.exemplar],
+                "exemplar": self.name_of(c.exemplar),
                 "value": c.value,
                 "gap": c.gap,
                 "relative_gap": finite(c.relative_gap),
@@ -298,7 +314,7 @@ class Result:
         from dominantsets.plotting import ClusterDisplay, SimilarityDisplay, plt
 
         plt.switch_backend("Agg")
-        if self.features is None or sp.issparse(self.features):
+        if self.features is None or self.is_sparse:
             return SimilarityDisplay.from_estimator(self.model).figure_
         return ClusterDisplay.from_estimator(self.model, self.features, names=self.table.names).figure_
 

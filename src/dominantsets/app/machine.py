@@ -42,6 +42,25 @@ def environment() -> list[tuple[str, Any]]:
     return rows
 
 
+def provenance() -> list[tuple[str, Any]]:
+    """What a page says about where its figures come from."""
+    packages = ("numpy", "scipy", "scikit-learn", "numba")
+    return [
+        ("dominantsets", version("dominantsets")),
+        ("versions", ", ".join(f"{name} {version(name)}" for name in packages)),
+        ("machine", f"{cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}"),
+    ]
+
+
+def cpu() -> str:
+    """The processor's name, as the system knows it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
 def _version_of(module: str) -> str:
     package = {"skimage": "scikit-image"}.get(module, module)
     try:

@@ -57,6 +57,10 @@ class DominantSetList:
     n: int
     end: End | None = None
 
+    def __repr__(self) -> str:
+        proof = "all there are" if self.complete else "perhaps not all"
+        return f"DominantSetList({len(self)} dominant sets of {self.n:,} objects, {proof})"
+
     def __len__(self) -> int:
         return len(self.clusters)
 

@@ -162,6 +162,9 @@ class Similarity(ABC):
     costs_all_pairs: bool = True
     all_sets_by: str = ""  # how all dominant sets are found with proof: "tree", "boxes" or not
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n:,} objects)"
+
     @property
     def in_memory(self) -> bool:
         return True
@@ -240,6 +243,10 @@ class Similarity(ABC):
         if self.self_similarity is None:
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
         return np.full(len(objects), self.self_similarity)
+
+    def alike_to_copies(self, objects: Ints) -> Floats:
+        """The same where objects have weights: what the copies for which they stand have in common."""
+        return self.self_similarities(objects)
 
     def diagonal(self) -> Floats:
         """What may stand on the diagonal: self-similarities, or the largest similarity there is."""
@@ -549,6 +556,10 @@ class OfRows(Similarity):
         if not self.rows.describes(objects.size):
             return super().describe(objects)
         return self.rows.described(self.recipe, objects, self.taken_by)
+
+    def __repr__(self) -> str:
+        name = getattr(self.formula, "name", "a function")
+        return f"{type(self).__name__}({name}, {self.n:,} objects, {self.n_features:,} features)"
 
     def fingerprint(self) -> str:
         return f"{self.formula} {self.rows.fingerprint()}"

@@ -15,7 +15,7 @@ from dominantsets._checks import check_choice, missing_extra
 from dominantsets.rows.base import Rows, require_finite, require_square
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
-from dominantsets.similarity.dense import Dense
+from dominantsets.similarity.dense import Dense, warn_of_distances
 from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.distances import from_distances
 from dominantsets.similarity.elliptic import Elliptic
@@ -53,7 +53,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, Dask array, torch tensor, Similarity or int
+    X : array, sparse matrix, DataFrame, Dask array, torch tensor, networkx graph, Similarity or int
         An array of another library that has ``__dlpack__`` (CuPy, JAX) is taken where it is.
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
@@ -102,6 +102,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
             raise ValueError(f"equalize must be True or False, got {wanted!r}.")
         made = as_similarity(X, affinity, device=device, **params)
         return made.equalized() if wanted else made
+    if is_networkx(X):
+        X = matrix_of_graph(X, affinity)
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
         return X
@@ -120,7 +122,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params(name, params, known=[])
         if sp.issparse(X):
             return Graph(X)
-        return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+        made = Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+        warn_of_distances(X)
+        return made
     if name == "precomputed_distance":
         _check_params(name, params, known=["then", "min_samples"])
         return from_distances(X if sp.issparse(X) else np.asarray(X), **params)
@@ -168,6 +172,26 @@ def is_small(X: Any) -> bool:
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask collection, without importing Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def is_networkx(X: Any) -> bool:
+    """Whether X is a networkx graph; networkx is not imported to find out."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(X, networkx.Graph)
+
+
+def matrix_of_graph(graph: Any, affinity: Any) -> sp.csr_array:
+    """The weights of the edges of a networkx graph (1 where they have none), in the order of its nodes."""
+    if graph.is_directed():
+        raise ValueError(
+            "the graph is directed, and similarities are symmetric; pass graph.to_undirected(), or its "
+            "matrix to solve_asymmetric."
+        )
+    if not (isinstance(affinity, str) and affinity in PRECOMPUTED):
+        raise ValueError(f"affinity={affinity!r} is for features; a graph takes affinity='precomputed'.")
+    if not len(graph):
+        raise ValueError("the graph has no nodes: there is nothing to cluster.")
+    return sp.csr_array(sys.modules["networkx"].to_scipy_sparse_array(graph, dtype=np.float64, format="csr"))
 
 
 def _elsewhere(

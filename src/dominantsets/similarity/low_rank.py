@@ -190,9 +190,13 @@ class LowRank(OfRows):
             return self.rows.every("diagonal", self.recipe)[objects]
         return np.asarray(self.formula.own(np.square(self.rows_of(objects)).sum(axis=1)))
 
+    def moved(self, new: Any) -> Any:
+        """New objects in the space of the rows, where that is not the features' own."""
+        return new
+
     def arrivals(self, new: Any) -> FormulaRows:
         """New objects as rows of the same space."""
-        return formula_rows(self.rows.brought(new), self.recipe)
+        return formula_rows(self.rows.brought(self.moved(new)), self.recipe)
 
     def self_similarities_of_new(self, new: Any) -> Floats:
         return np.asarray(self.formula.own(self.arrivals(new).square_norms))
@@ -270,7 +274,8 @@ class LowRank(OfRows):
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        found: tuple[Ints, Floats] = self.rows.like(new, InMemory).ask("label", self.recipe, rule)[0]
+        there = self.rows.like(self.moved(new), InMemory)
+        found: tuple[Ints, Floats] = there.ask("label", self.recipe, rule)[0]
         return found
 
     def detached(self) -> Similarity:

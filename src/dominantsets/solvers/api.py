@@ -56,7 +56,7 @@ def make_problem(
     """The problem of a similarity, which can solve itself where its objects are.
 
     ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
-    numbers of objects that each stands for, which are not there together with it.
+    numbers of objects that each stands for, which divide both.
     """
     similarity = similarity.for_solving()
     module, name = PROBLEMS[similarity.posed_as(shift)]
@@ -65,7 +65,7 @@ def make_problem(
     )
     problem.extra = extra
     if weights is not None:
-        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift), weights
+        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift, extra), weights
         problem.remove(np.flatnonzero(weights == 0.0))
     return problem
 
@@ -226,8 +226,9 @@ def solve(
         linear features, and up to 300 objects of other similarities.
     sample_weight : array of shape (n,), optional
         For how many objects each one stands, whole or not: the answer is that of as many copies
-        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
-        together with seeds.
+        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Copies in
+        a graph have no edges between them, so that it needs a positive shift. With seeds, their copies are
+        seeds too; not with ``weld``.
     min_members : int, default=1
         No weight may exceed 1 / min_members, so that at least so many objects have one
         (docs/theory-size.md). For sqeuclidean, cosine and linear features, and up to 300 objects of other
@@ -256,16 +257,7 @@ def solve(
     """
     check_run(shift, max_time)
     options = SolverOptions(algorithm, start, tol, max_iter, 0.0, trace, algorithm_params).checked()
-    similarity, extra = as_similarity(S), None
-    if seeds is not None:
-        seeds = checked_seeds(seeds, similarity.n)
-        extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
-        if weld:
-            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
-            say_if_lost(found, seeds)
-            return found
-        options = started_at(options, seeds, similarity.n)
-    weights = None
+    similarity, extra, weights, folded = as_similarity(S), None, None, None
     if min_members != 1:
         if sample_weight is not None or seeds is not None or options.algorithm != "auto":
             raise ValueError(
@@ -273,13 +265,22 @@ def solve(
             )
         options.check_start(similarity.n)
         return solve_capped(similarity, min_members, float(shift), options, Monitor(max_time, callback))
-    if sample_weight is not None and seeds is not None:
-        raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
-    folded = None
     if sample_weight is not None:
         weights = checked_weights(sample_weight, similarity.n)
         options = chosen_with_weights(options, similarity, float(shift))
-    elif seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
+    if seeds is not None:
+        seeds = checked_seeds(seeds, similarity.n)
+        extra = extra_of_others(similarity, seeds, float(shift), seed_shift, weights)
+        if weld and weights is not None:
+            raise ValueError(
+                "weld=True gives seeds equal weights, which sample_weight would not; leave one out."
+            )
+        if weld:
+            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
+            say_if_lost(found, seeds)
+            return found
+        options = started_at(options, seeds, similarity.n)
+    if weights is None and seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
         folded = similarity.folded()
     if folded is not None:
         similarity, weights, _ = folded

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 bad input or usage, 3 stopped early with partial results, 
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -152,6 +153,11 @@ def fail(sentence: str) -> typer.Exit:
 def say(sentence: str) -> None:
     """One line on stderr."""
     sys.stderr.write(f"dominantsets: {' '.join(str(sentence).split())}\n")
+
+
+def command_line() -> str:
+    """The command as it was given."""
+    return shlex.join(["dominantsets", *sys.argv[1:]])
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from dominantsets.app.commands._common import (
     ScaleOption,
     Shift,
     WeightColumn,
+    command_line,
     in_a_sentence,
     matrix_of,
     noise_of,
@@ -166,7 +167,7 @@ def cluster(
         if report is not None:
             from dominantsets.app.result_page import page_of
 
-            files.write_text(report, page_of(result, Path(file).name).html())
+            files.write_text(report, page_of(result, Path(file).name, command_line()).html())
     if not quiet:
         sys.stderr.write(f"{result.line()}, {time.perf_counter() - began:.1f} s\n")
     if result.interrupted:

@@ -9,14 +9,13 @@ from typing import Annotated
 
 import typer
 
-from dominantsets import __version__
-from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, fail
+from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, command_line, fail
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for demo.html and the pictures.")] = Path("demo"),
 ) -> None:
-    """Four short stories on data that ships with the dependencies: tables here, pictures in a page.
+    """Five short stories on data that ships with the dependencies: tables here, pictures in a page.
 
     Example: dominantsets demo --out demo
     """
@@ -30,7 +29,8 @@ def demo(
         import matplotlib
 
         matplotlib.use("Agg")
-        from dominantsets.app.demo import HEAD, stories
+        from dominantsets.app.demo import stories
+        from dominantsets.app.machine import provenance
         from dominantsets.app.report import Report
         from dominantsets.plotting import plt
     except ModuleNotFoundError as error:
@@ -40,7 +40,7 @@ def demo(
     except OSError as error:
         raise fail(f"{out}: cannot be made a folder ({error.strerror}).") from error
     page, began = Report("dominantsets: a demonstration"), time.perf_counter()
-    page.text(f"dominantsets {__version__}. Everything below was computed on this machine just now.", "note")
+    page.text("Everything below was computed on this machine just now, from data that ship with the library.")
     try:
         parts = stories()
         while True:
@@ -52,13 +52,18 @@ def demo(
             console.print(f"\n[bold]{story.title}[/bold]\n{story.text}", highlight=False)
             if story.rows:
                 table = Table()
-                width = len(HEAD) - (not any(row[-1] for row in story.rows))  # a column of nothing goes
-                for place, name in enumerate(HEAD[:width]):
-                    table.add_column(name, justify="right" if place else "left", no_wrap=True)
+                for place, name in enumerate(story.head):
+                    widest = max(len(name), *(len(row[place]) for row in story.rows))
+                    table.add_column(  # figures are never cut off, names may go on in the next line
+                        name,
+                        justify="right" if place else "left",
+                        overflow="fold",
+                        min_width=widest if place else None,
+                    )
                 for row in story.rows:
-                    table.add_row(*row[:width])
+                    table.add_row(*row)
                 console.print(table)
-                page.table(HEAD[:width], [row[:width] for row in story.rows])
+                page.table(story.head, story.rows)
             if story.note:
                 page.text(story.note, "note")
             for name, figure, caption in story.pictures:
@@ -73,8 +78,9 @@ def demo(
         raise typer.Exit(INTERRUPTED) from None
     except files.FileError as error:
         raise fail(str(error)) from error
-    files.write_text(out / "demo.html", page.html())
     seconds = time.perf_counter() - began
+    page.made(command_line(), [("time", f"{seconds:.0f} s in all"), *provenance()])
+    files.write_text(out / "demo.html", page.html())
     console.print(
         f"\nPictures and [bold]{out / 'demo.html'}[/bold] are written; {seconds:.0f} s in all.",
         highlight=False,
@@ -119,7 +125,9 @@ def reproduce(
             def tell(name: str, done: int, total: int) -> None:
                 bar.update(tasks[name], completed=done, total=total)
 
-            left_out = reproduce_studies(names, out, quick=quick, literal=literal, tell=tell)
+            left_out = reproduce_studies(
+                names, out, quick=quick, literal=literal, command=command_line(), tell=tell
+            )
     except KeyboardInterrupt:
         sys.stderr.write(f"dominantsets: stopped; what is done is kept in {out}, run it again to go on.\n")
         raise typer.Exit(INTERRUPTED) from None
