@@ -36,11 +36,11 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
-    X = shared(X)
     if is_networkx(X):
         affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
         X = matrix_of_graph(X, affinity)
         estimator.affinity_ = affinity
+    X = shared(X)
     half = device is not None and is_small(X) and not sp.issparse(X)
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):

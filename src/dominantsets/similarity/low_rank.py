@@ -278,8 +278,8 @@ class LowRank(OfRows):
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        there = self.rows.like(self.moved(new), InMemory)
-        found: tuple[Ints, Floats] = there.ask("label", self.recipe, rule)[0]
+        here = self.rows.like(self.moved(new), InMemory)
+        found: tuple[Ints, Floats] = here.ask("label", self.recipe, rule)[0]
         return found
 
     def detached(self) -> Similarity:
