@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +50,11 @@ class Ball:
     weights: Floats
     kappa: float
     node: Node | None = None
+
+    @cached_property
+    def members(self) -> Ints:
+        """The objects of the sample with a weight."""
+        return np.flatnonzero(self.weights)
 
 
 class Scales:
@@ -458,7 +464,7 @@ def all_solved(
     shifts = np.array([scales.shift(ball.kappa) for ball in balls])
     starts = []
     for ball in balls:
-        some = np.flatnonzero(ball.weights)
+        some = ball.members
         starts.append(Point(scales.objects[some], ball.weights[some] / ball.weights[some].sum()))
     return make_problem(similarity, float(shifts[0])).solve_each(starts, shifts, options, monitor)
 
@@ -468,7 +474,7 @@ def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
     rows, extra = scales.sample.rows, scales.sample.extra
     out = []
     for ball in balls:
-        some = np.flatnonzero(ball.weights)
+        some = ball.members
         t, weights = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some], ball.weights[some]
         out.append(Start(ball.centre, float(weights @ t) / float(weights.sum()), ball.weights > 0.0))
     return out
