@@ -251,6 +251,7 @@ class Rows(ABC):
 
     home: str
     describable = 2**62  # objects of which rows may be fetched at once
+    large_sample = 0  # objects of a sample that cost little here
     device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:

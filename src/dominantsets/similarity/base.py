@@ -391,6 +391,11 @@ class Similarity(ABC):
         """Objects up to which there is no need of a sample."""
         return min(of_rows, of_matrix)
 
+    @property
+    def large_sample(self) -> int:
+        """Objects up to which a sample may grow where groups are hardly seen in it; 0: it does not."""
+        return 0
+
     def describe(self, objects: Ints) -> Any:
         """Rows that tell objects apart: their features, or their similarities to landmarks."""
         return self.block(objects, evenly(objects, PROFILES))
