@@ -2,9 +2,9 @@
 
 Run ``python benchmarks/fuzz.py [--count 100000] [--first 0] [--keep FOLDER]``; it prints a table and writes
 results/fuzz.json. Files are those of tests/bad_files.py: whole ones of every format with one to four changes
-(bits, bytes, odd words, cuts, copies, pieces of other formats). The process may use 1 GiB more than it has when
-the readers are loaded, and a file may take 10 s; what exceeds either, or raises anything but FileError, is a fault,
-and is kept in FOLDER.
+(bits, bytes, odd words, cuts, copies, pieces of other formats). The process may use 1 GiB more than it has
+when the readers are loaded, and a file may take 10 s; what exceeds either, or raises anything but FileError,
+is a fault, and is kept in FOLDER.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ X = np.random.default_rng(0).normal(size=(6, 3)).round(3)
 ODD = [
     b"0", b"-1", b"1e999", b"nan", b"99999999999999999999", b"9" * 5000, b'"', b"'", b"\0", b"\n", b"\r",
     b"\t", b",", b"\x1c", b"\x85", b"(", b"{", b"<", b"&lol;", b"%s", b"\xff\xfe", b"\xf0\x9f", b"True",
-    b"__import__", b"O", b"|O", b"\x00\x00\x00\x80", b"\xff\xff\xff\xff", b"#", b"1_0", b";", b"]]>", b"<!DOCTYPE a>",
+    b"__import__", b"O", b"|O", b"\x00\x00\x00\x80", b"\xff\xff\xff\xff", b"#", b"1_0", b";", b"]]>",
+    b"<!DOCTYPE a>",
 ]  # fmt: skip
 
 
