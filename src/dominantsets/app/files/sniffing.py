@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets.app.files._common import is_number
+from dominantsets.app.files._common import FileError, is_number
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
@@ -54,7 +54,10 @@ class Layout:
         """The cells of a line as they stand."""
         if self.separator == " ":
             line = " ".join(line.split())
-        row = next(csv.reader([line], delimiter=self.separator), [])
+        try:
+            row = next(csv.reader([line], delimiter=self.separator), [])
+        except csv.Error as error:
+            raise FileError(f"a line of {len(line):,} characters is no row of a table ({error}).") from error
         return [cell.strip() for cell in row]
 
     def plain(self, text: str) -> str:

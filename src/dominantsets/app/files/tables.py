@@ -256,13 +256,15 @@ def read_parquet(source: Any, wanted: Wanted) -> Table:
     """A table of a Parquet file."""
     try:
         import pandas as pd
-        import pyarrow
+        import pyarrow  # noqa: F401 (pandas needs it, and would say so less clearly)
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
     try:
         frame = pd.read_parquet(source)
-    except (pyarrow.ArrowException, ValueError, OSError) as error:
-        raise FileError("this is not a Parquet file, or it is truncated.") from error
+    except (MemoryError, PermissionError):
+        raise
+    except Exception as error:  # Arrow's, and whatever its metadata for pandas lead to
+        raise FileError("this is not a Parquet file, or it is damaged.") from error
     if frame.shape[0] == 0:
         raise FileError("the table has no rows.")
     names = [str(column) for column in frame.columns]
