@@ -133,7 +133,7 @@ def solvers() -> Story:
         found.append(cluster)
         rows.append(
             [name, f"{len(cluster):,}", f"{cluster.value:.6g}", f"{cluster.relative_gap:.0e}",
-             f"{cluster.n_iter:,}", cluster.status.words, f"{1e3 * seconds:,.1f} ms"]
+             f"{cluster.n_iter:,}", f"{1e3 * seconds:,.1f} ms"]
         )  # fmt: skip
     display = TraceDisplay.from_clusters(found, labels=[name for name, _ in SOLVERS])
     return Story(
@@ -151,7 +151,7 @@ def solvers() -> Story:
                 "How far each is below the best value, its gap and its support, over time.",
             )
         ],
-        ["solver", "members", "value", "gap", "iterations", "ended", "time"],
+        ["solver", "members", "value", "gap", "iterations", "time"],
     )
 
 
