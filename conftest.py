@@ -15,7 +15,7 @@ NEEDS = {  # what a module imports at its top
     "triton": ["solvers/triton_kernels.py"],
     "matplotlib": ["plotting/*.py", "app/*.py", "app/experiments/*.py"],
     "skimage": ["segmentation.py", "app/*.py", "app/experiments/*.py"],
-    "typer": ["app/cli.py"],
+    "typer": ["app/cli.py", "app/commands/*.py"],
 }
 _package = Path(__file__).parent / "src" / "dominantsets"
 collect_ignore = [

@@ -118,6 +118,21 @@ def local_maxima(
     return strict, weak
 
 
+def margin(D: list[list[int]], shift: int, S: tuple[int, ...], x: list[Fraction]) -> Fraction | float:
+    """f minus the largest payoff of an object outside S; inf where there is none."""
+    top = max(max(row) for row in D)
+    outside = [i for i in range(len(D)) if i not in S]
+    if not outside:
+        return float("inf")
+
+    def payoff(i: int) -> Fraction:
+        return sum(
+            (w * (-shift if i == j else top - D[i][j]) for j, w in zip(S, x, strict=True)), Fraction(0)
+        )
+
+    return payoff(S[0]) - max(payoff(i) for i in outside)
+
+
 def equilibria(B: Matrix) -> dict[tuple[int, ...], tuple[list[Fraction], bool]]:
     """Symmetric Nash equilibria of a game (support: weights, and whether they are ESS), one for each support.
 

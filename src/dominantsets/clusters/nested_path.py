@@ -108,7 +108,9 @@ class _Tree:
         inside.remove(np.setdiff1d(np.arange(inside.n), self.links.leaves(node), assume_unique=True))
         options = self._options.chosen_for(self._similarity, shift)
         found = inside.solve(options, Monitor(), "vertex")
-        outcome = Outcome(Point(found.members, found.weights), 1, found.status, strict=found.strict)
+        # strict among its own objects: so is the face, whatever the others gain
+        face = True if found.strict else None
+        outcome = Outcome(Point(found.members, found.weights), 1, found.status, face=face)
         return certify(problem, outcome, options)
 
 

@@ -31,7 +31,7 @@ from dominantsets.clusters.modes import LEAST
 from dominantsets.compiled import cuts as compiled_cuts
 from dominantsets.similarity import Path
 from dominantsets.similarity.single_linkage import SingleLinkage
-from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
 from dominantsets.solvers.tree import best_within
@@ -243,24 +243,21 @@ def _dominant(similarity: Path, node: int, options: SolverOptions) -> tuple[Domi
         low, high = 1e-12 * top, 4.0 * tree.n * top  # kappa, the similarity of an object to its copy + shift
         for _ in range(BISECTIONS):
             shift = float(np.sqrt(low * high)) - top
-            x, f, strict = best_within(similarity, shift, alive)
+            x, f, outcome = best_within(similarity, shift, alive)
             if np.count_nonzero(x) < members.size:
                 low = shift + top
             elif f <= outside:
                 high = shift + top
             else:
-                return _certified(similarity, shift, x, strict, options), node
+                return _certified(similarity, shift, outcome, options), node
         if node < tree.n:
-            return _certified(similarity, shift, x, strict, options), node
+            return _certified(similarity, shift, outcome, options), node
         sides = int(tree.left[node - tree.n]), int(tree.right[node - tree.n])
         node = max(sides, key=lambda side: int(tree.size[side]))
 
 
-def _certified(
-    similarity: Path, shift: float, x: Floats, strict: bool, options: SolverOptions
-) -> DominantSet:
+def _certified(similarity: Path, shift: float, outcome: Outcome, options: SolverOptions) -> DominantSet:
     """The certificate of weights at a shift, over all objects."""
-    outcome = Outcome(Point.of(x), 1, Status.CONVERGED, strict=strict)
     return certify(make_problem(similarity, shift), outcome, options.chosen_for(similarity, shift))
 
 

@@ -84,23 +84,26 @@ def multiply(n: int, top: float, left: Ints, right: Ints, height: Floats, mass: 
 
 @compiled
 def ascend_tree(
-    n: int, c: float, left: Ints, right: Ints, height: Floats, alive: Flags
-) -> tuple[Floats, Flags, Ints, Ints, Ints]:
+    n: int, c: float, left: Ints, right: Ints, height: Floats, alive: Flags, rounding: float
+) -> tuple[Floats, Flags, Flags, Ints, Ints, Ints]:
     """The upward pass: what each node's side can reach.
 
     Returns, for every node, the largest value G of a maximum below it, whether all of its leaves are
-    one maximum (fused), the node it stands for once removed leaves are left out (-1: nothing alive), the
-    node of the next real merge above, and the lowest leaf.
+    one maximum (fused), whether that is beyond rounding (clear), the node it stands for once removed leaves
+    are left out (-1: nothing alive), the node of the next real merge above, and the lowest leaf.
+    ``rounding`` is how far one merge may be off; what its sides are off is carried up by the derivative.
     """
     m = left.size
     value = np.zeros(n + m)
     fused = np.zeros(n + m, dtype=np.bool_)
+    clear = np.zeros(n + m, dtype=np.bool_)
+    error = np.zeros(n + m)
     stands = np.full(n + m, -1, dtype=np.int64)
     above = np.full(n + m, -1, dtype=np.int64)
     lowest = np.full(n + m, n, dtype=np.int64)
     for i in range(n):
         if alive[i]:
-            fused[i], stands[i], lowest[i] = True, i, i
+            fused[i], clear[i], stands[i], lowest[i] = True, True, i, i
     for k in range(m):
         node = n + k
         a, b = stands[left[k]], stands[right[k]]
@@ -113,11 +116,15 @@ def ascend_tree(
         meet = c - height[k]
         p, q = meet - value[a], meet - value[b]
         if p > 0.0 and q > 0.0:
+            s = q / (p + q)
             fused[node] = True
-            value[node] = meet - p * (q / (p + q))
+            clear[node] = clear[a] and clear[b] and min(p - error[a], q - error[b]) > rounding
+            value[node] = meet - p * s
+            error[node] = rounding + s * s * error[a] + (1.0 - s) * (1.0 - s) * error[b]
         else:
             value[node] = max(value[a], value[b])
-    return value, fused, stands, above, lowest
+            error[node] = max(error[a], error[b])
+    return value, fused, clear, stands, above, lowest
 
 
 @compiled

@@ -47,19 +47,19 @@ class Recipe(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """A first look at the rows of a block."""
+    """A first look at the rows of a block: sums, and the least and the largest feature of each column."""
 
     total: Floats
     finite: bool
-    least: float
-    most: float
+    least: Floats
+    most: Floats
 
     def __add__(self, other: Any) -> Survey:
         return Survey(
             self.total + other.total,
             self.finite and other.finite,
-            min(self.least, other.least),
-            max(self.most, other.most),
+            np.minimum(self.least, other.least),
+            np.maximum(self.most, other.most),
         )
 
 
@@ -251,6 +251,7 @@ class Rows(ABC):
 
     home: str
     describable = 2**62  # objects of which rows may be fetched at once
+    large_sample = 0  # objects of a sample that cost little here
     device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:
@@ -320,15 +321,15 @@ class Rows(ABC):
     def check(self) -> None:
         """Refuse rows that no similarity can be made of."""
         require_finite(self._survey.finite)
-        require_square(max(self._survey.most, -self._survey.least))
+        require_square(max(float(self._survey.most.max()), -float(self._survey.least.min())))
 
     def mean(self) -> Floats:
-        """The mean of all rows."""
-        return np.asarray(self._survey.total / self.n)
+        """The mean of all rows, see :func:`kept_between`."""
+        return kept_between(self._survey.total / self.n, self._survey.least, self._survey.most)
 
     def least(self) -> float:
         """The least feature."""
-        return self._survey.least
+        return float(self._survey.least.min())
 
     @cached_property
     def _survey(self) -> Survey:
@@ -359,6 +360,21 @@ class Rows(ABC):
     def brought(self, new: Any) -> Any:
         """The rows of new objects, brought to this process."""
         return new
+
+    def like(self, new: Any, in_memory: Callable[[Any], Rows]) -> Rows:
+        """A store of new rows, to be asked what these are asked; ``in_memory`` makes one in memory."""
+        return in_memory(self.brought(new))
+
+    def points(self, rows: Floats, extra: Floats) -> Any:
+        """Points of a sample, worked on where these rows are."""
+        from dominantsets.rows.points import Points  # which is made of what is here
+
+        return Points(rows, extra)
+
+    def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
+        """Which objects have given ranks by an operation with a number for each."""
+        order = np.argsort(self.every(operation, *common), kind="stable")
+        return order.__getitem__
 
     def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
         """Inner products of chosen rows with chosen rows, and the squared lengths of both."""
@@ -420,6 +436,15 @@ class Detached(Rows):
         return np.asarray(new.cpu()) if hasattr(new, "cpu") else new
 
 
+def kept_between(mean: Floats, least: Any, most: Any) -> Floats:
+    """A mean that has been rounded, between the least and the largest number that it is of.
+
+    So the mean of equal numbers is that number. Else rows that are all equal would be centred to the rounding
+    of their sum, which is another one wherever they are, and their similarity would be made of it.
+    """
+    return np.asarray(np.clip(mean, least, most), dtype=np.float64)
+
+
 def scatter_of(rows: Any, scale: Any) -> Any:
     """Second moments of rows about their mean, or the smaller matrix with the same largest eigenvalue."""
     rows = rows - scale @ rows / scale.sum()
@@ -427,10 +452,10 @@ def scatter_of(rows: Any, scale: Any) -> Any:
     return rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
 
 
-def require_finite(finite: bool) -> None:
-    """Refuse features with NaN or infinite entries."""
+def require_finite(finite: bool, what: str = "features") -> None:
+    """Refuse numbers with NaN or infinite entries."""
     if not finite:
-        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+        raise ValueError(f"the {what} have NaN or infinite entries; impute or drop those rows first.")
 
 
 def require_square(largest: float) -> None:

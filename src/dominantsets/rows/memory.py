@@ -14,7 +14,7 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import Block, Mask, Recipe, Round, Rows
+from dominantsets.rows.base import Block, Mask, Recipe, Round, Rows, kept_between
 
 # Rows are converted to float64 and centred a block at a time; a block should stay in the cache.
 PIECE_BYTES = 2**20
@@ -28,7 +28,8 @@ class ArrayRows:
 
     float64 arrays in memory are centred once, in a copy (unless ``copy=False``). For float32 arrays, memmaps
     and sparse rows the centre enters as a correction, in float64: a centred float32 copy would round the data
-    differently from the memmap, and sparse rows must stay sparse.
+    differently from the memmap, and sparse rows must stay sparse. Where a column of theirs has no zeros it is
+    centred in a copy as well: that makes no row longer, and a correction would leave its rounding.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class ArrayRows:
         self.pending = center
         if self.sparse:
             X = sp.csr_array(X)
+            if center is not None:
+                X, self.pending = _full_columns_centred(X, center)
         elif copy and center is not None and X.dtype == np.float64 and not isinstance(X, np.memmap):
             X = X - center
             self.pending = None
@@ -152,9 +155,9 @@ class ArrayRows:
             return np.asarray(self.take(rows) @ other.take(cols).T)
         P, Q = self._X[rows].astype(np.float64), other._X[cols].astype(np.float64)
         out: Floats = (P @ Q.T).toarray()
-        if self.pending is not None and other.pending is not None:
-            mu = self.pending
-            out += mu @ mu - (P @ mu)[:, None] - (Q @ mu)[None, :]
+        if self.pending is not None and other.pending is not None:  # which columns have no zeros differs
+            p, q = self.pending, other.pending
+            out += p @ q - (P @ q)[:, None] - (Q @ p)[None, :]
         if self.scale is not None:
             out *= self.scale[rows, None]
         if other.scale is not None:
@@ -179,11 +182,22 @@ class ArrayRows:
         return out
 
 
+def _full_columns_centred(X: Any, center: Floats) -> tuple[Any, Floats]:
+    """Sparse rows with the columns that have no zeros centred, and what is left to subtract."""
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    if not (full.any() and X.has_canonical_format):  # else a place may be stored twice
+        return X, center
+    data = X.data - np.where(full, center, 0.0)[X.indices]
+    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape), np.where(full, 0.0, center)
+
+
 def mean_row(X: Any) -> Floats:
-    """The mean of the rows in float64, without a float64 copy of X."""
+    """The mean of the rows in float64, without a float64 copy of X, see :func:`kept_between`."""
+    least, most = X.min(axis=0), X.max(axis=0)
     if sp.issparse(X):
-        return np.asarray(X.T @ np.ones(X.shape[0]) / X.shape[0])
-    return np.asarray(X.mean(axis=0, dtype=np.float64))
+        mean = X.T @ np.ones(X.shape[0]) / X.shape[0]
+        return kept_between(mean, least.toarray().ravel(), most.toarray().ravel())
+    return kept_between(X.mean(axis=0, dtype=np.float64), least, most)
 
 
 class FormulaRows:

@@ -14,7 +14,7 @@ from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.low_rank import LowRank
@@ -104,7 +104,7 @@ class Diffusion(LowRank):
         assert self.self_similarity is not None
         return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
 
-    def arrivals(self, new: Any) -> FormulaRows:
+    def moved(self, new: Any) -> Floats:
         new = normalize(new) if self._cosine else new
         near = self._graph.neighbors_of(new)
         squares = _squares(new, self._X, near)
@@ -114,7 +114,19 @@ class Diffusion(LowRank):
         lone = total[:, 0] < 1e-300  # far from everything: its neighbours count alike
         W.data[np.repeat(lone, np.diff(W.indptr))] = 1.0
         total[lone, 0] = np.diff(W.indptr)[lone]
-        return formula_rows((W @ self._psi) / np.maximum(total, 1e-300) * self._back, self.recipe)
+        places = (W @ self._psi) / np.maximum(total, 1e-300) * self._back
+        copies, originals = _copies(squares, near)
+        places[copies] = self._psi[originals]
+        return np.asarray(places)
+
+
+def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:
+    """Which new objects are copies of objects, and of which (the lowest number, of several)."""
+    here = np.flatnonzero(squares == 0.0)
+    rows = np.searchsorted(near.indptr, here, side="right") - 1
+    order = np.lexsort((near.indices[here], rows))
+    copies, first = np.unique(rows[order], return_index=True)
+    return copies, near.indices[here[order][first]]
 
 
 def walk_graph(X: Any, near: sp.csr_array) -> tuple[sp.csr_array, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 from dominantsets._checks import check_int
 from dominantsets._typing import Flags, Floats
 from dominantsets.similarity import Similarity
-from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.solvers.certificate import EPS, beyond_rounding, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions, weights_of
 from dominantsets.solvers.result import DominantSet, Status
@@ -156,7 +156,8 @@ def _certified(
     if gap <= 1e-6 * max(scale, 0.0):
         definite = bool(np.linalg.eigvalsh(dual.jacobian(point))[-1] < 1.0 - 1e-12) or int(free.sum()) < 2
         # without free members an exchange of one at the cap for one outside must lose
-        strict = definite and margin > gap and (over > gap or not capped.any() or not free.any())
+        clear = beyond_rounding(over, f, gap, shift) or not capped.any() or not free.any()
+        strict = definite and clear and beyond_rounding(margin, f, gap, shift)
     return DominantSet(
         members=members,
         weights=x[members],

@@ -16,10 +16,10 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as compiled_tree
 from dominantsets.similarity import Path, as_similarity
 from dominantsets.similarity.single_linkage import SingleLinkage
-from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.certificate import EPS, certify, undecided
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
-from dominantsets.solvers.problem import Outcome, Point, Problem
+from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
 
 PIECE = 5_000_000  # leaves visited between two checks for Ctrl-C
@@ -29,12 +29,13 @@ class _Pass:
     """The upward pass for one shift and one mask: values of nodes, and which are maxima."""
 
     def __init__(self, similarity: Path, shift: float, alive: np.ndarray) -> None:
-        self.similarity = similarity
+        self.similarity, self.shift = similarity, shift
         self.tree = tree = similarity.tree
         self.c = similarity.top + shift
         self._merges = (tree.left, tree.right, tree.height)
-        self.value, fused, self.stands, self.above, self.lowest = compiled_tree.ascend_tree(
-            tree.n, self.c, *self._merges, alive
+        rounding = 8.0 * EPS * (similarity.top + abs(shift))
+        self.value, fused, self.clear, self.stands, self.above, self.lowest = compiled_tree.ascend_tree(
+            tree.n, self.c, *self._merges, alive, rounding
         )
         self.kind = compiled_tree.find_maxima(
             tree.n, self.c, *self._merges, self.value, fused, self.stands, self.above
@@ -49,6 +50,23 @@ class _Pass:
         nodes = np.flatnonzero(self.kind > 0) if weak or not strict.size else strict
         return nodes[np.lexsort((self.lowest[nodes], -self.value[nodes]))]
 
+    def outcome(self, node: int, x: Floats, halt: Status | None = None, best: bool = False) -> Outcome:
+        """What is known of a maximum before its payoffs are: a weak one is not strict.
+
+        Of the others the tree proves that f is strictly concave on the face, where no merge is so close to a
+        tie that rounding could have made it one.
+        """
+        weak = self.kind[node] != compiled_tree.STRICT
+        face = True if self.clear[node] else None
+        return Outcome(Point.of(x), 1, halt or Status.CONVERGED, face=face, weak=bool(weak), best=best)
+
+    def strict(self, node: int, payoffs: Recomputed) -> bool | None:
+        """Whether a maximum is proved to be strict."""
+        open_to_proof = undecided(payoffs.f, payoffs.low, payoffs.high, payoffs.outside, self.shift)
+        if self.kind[node] != compiled_tree.STRICT or not open_to_proof:
+            return False
+        return True if self.clear[node] else None
+
     def weights(self, nodes: Ints) -> tuple[Floats, Ints]:
         """Weights of all objects in the maxima ``nodes``, and the node that each is a member of."""
         chosen = np.zeros(self.value.size, dtype=bool)
@@ -56,14 +74,14 @@ class _Pass:
         return compiled_tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
 
 
-def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floats, float, bool]:
-    """The maximum of highest value among some objects: its weights, f, and whether it is strict."""
+def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floats, float, Outcome]:
+    """The maximum of highest value among some objects: its weights, f, and what the tree knows of it."""
     run = _Pass(similarity, shift, alive)
     best = run.maxima()[:1]
     x, _ = run.weights(best)
     members = np.flatnonzero(x)
     payoffs = similarity.gradient(members, x[members])[members] - shift * x[members]
-    return x, float(x[members] @ payoffs), bool(run.kind[best[0]] == compiled_tree.STRICT)
+    return x, float(x[members] @ payoffs), run.outcome(int(best[0]), x)
 
 
 def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
@@ -73,9 +91,7 @@ def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) ->
     best = run.maxima()[:1]
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    strict = bool(run.kind[best[0]] == compiled_tree.STRICT)
-    outcome = Outcome(Point.of(x), 1, halt or Status.CONVERGED, strict=strict, best=True)
-    return certify(problem, outcome, options)
+    return certify(problem, run.outcome(int(best[0]), x, halt, best=True), options)
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
@@ -91,13 +107,14 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     shift : float, default=0.0
         The shift :math:`\alpha`.
     weak : bool, default=False
-        Whether to give weak maxima too (``strict=False``). Where there are no strict ones they are
-        given in any case.
+        Whether to give weak maxima too. Where there are no strict ones they are given in any case.
 
     Returns
     -------
     list of DominantSet
-        Highest value first, ties by the lowest member. They do not overlap.
+        Highest value first, ties by the lowest member. They do not overlap. ``strict`` is True where it is
+        proved beyond rounding: where an outsider's payoff is within rounding of f it is False, where two
+        sides of a merge are so close to a tie that the face may be flat it is None.
 
     Examples
     --------
@@ -135,7 +152,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
                 value=f + shift,
                 gap=max(0.0, float(payoff.max()) - f, outside - f),
                 margin=f - outside,
-                strict=bool(run.kind[node] == compiled_tree.STRICT),
+                strict=run.strict(node, Recomputed(f, float(payoff.min()), float(payoff.max()), outside)),
                 n_iter=1,
                 status=Status.CONVERGED,
                 shift=shift,
@@ -169,6 +186,9 @@ class PathSpectrum:
     closed: NDArray[np.bool_]
     sizes: Ints
     tree: SingleLinkage
+
+    def __repr__(self) -> str:
+        return f"PathSpectrum({self.nodes.size:,} dominant sets over all shifts, of {self.tree.n:,} objects)"
 
     def members(self, node: int) -> Ints:
         """The objects of a node, in increasing order."""
