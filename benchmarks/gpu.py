@@ -1,23 +1,28 @@
-"""One card: the tests, and how fast the batched dual is on it.
+"""One card: the tests, how fast the batched dual is on it, and whole fits beside k-means.
 
-Run ``python benchmarks/gpu.py [--parts tests,card,a,c,stream,b] [--scale 1.0] [--device cuda]`` on a machine
-with a card; it prints each figure as soon as it is there and writes results/gpu.json after each part.
-``--scale 0.005 --device cpu`` tries the script itself.
+Run ``python benchmarks/gpu.py [--parts tests,card,a,c,stream,fit,zipf,b] [--scale 1.0] [--device cuda]`` on a
+machine with a card; it prints each figure as soon as it is there and writes results/gpu.json after each
+part. ``--scale 0.005 --device cpu`` tries the script itself.
 
 card:    name, memory, copy bandwidth (bytes read and written), rates of the products that a pass makes, and
          what it costs to start a kernel, to wait for a number, and to copy a few kilobytes either way.
 a:       10,000,000 × 128 float32 (100 planted clusters, 30 % noise), 64 starts, relative gap 1e-5.
-b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: multi-start passes until 95 % of the
-         planted clusters are found; recall and precision.
 c:       n = 1,000,000, d = 20, K = 5 peeled, against the CPU path on the same machine; with the operations
          that torch is asked for (kernels, copies, allocations) and how often the host waits.
-stream:  a memmap that is streamed in blocks instead of kept on the card.
+stream:  a memmap that is streamed in blocks instead of kept on the card, beside the bus's own speed.
+fit:     1,000,000 × 64, 100 planted clusters, 30 % noise: the default fit, K given and not, beside 64 starts
+         at a given shift without labels, and beside k-means.
+zipf:    10,000,000 × 64, 300 clusters with sizes by Zipf's law and widths 1 : 4, 30 % noise on a sphere.
+b:       50,000,000 × 128 float16, 1,000 planted clusters and 30 % noise: the default fit, beside k-means.
 
 A planted cluster is a unit Gaussian about a centre drawn from a unit Gaussian; noise is a Gaussian with the
-covariance of all the planted objects together. The shift is 0.05 · m · (peak - mean similarity), with m the
-expected size of a cluster: the automatic shift of five clusters, in proportion to their size. It knows
-nothing of the labels. A planted cluster counts as found where one returned cluster has at least half of its
-objects, and they are at least half of that cluster.
+covariance of all the planted objects together. In parts a, c and stream the shift is
+0.05 · m · (peak - mean similarity), with m the expected size of a cluster; it knows nothing of the labels.
+In b a planted cluster counts as found where one returned cluster has at least half of its objects by the
+labels, and they are at least half of that cluster; precision is the share of clusters that are such a match.
+
+k-means is plain torch: as many clusters as were planted, 25 rounds from random objects, products in the
+features' own precision. Adjusted Rand indices are of all objects, noise as one more class; k-means has none.
 
 Bound: the time in which the features could be read once a sweep (or product) at the measured copy bandwidth.
 """
@@ -25,14 +30,17 @@ Bound: the time in which the features could be read once a sweep (or product) at
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import os
+import pstats
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +53,14 @@ import numpy as np  # noqa: E402 (after the threads are pinned)
 import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from dominantsets import as_similarity, multistart, peel  # noqa: E402
+from dominantsets import DominantSets, as_similarity, multistart, peel  # noqa: E402
 from dominantsets.rows import tensors  # noqa: E402
 from dominantsets.solvers import SolverOptions, make_problem, tensor_dual  # noqa: E402
 from dominantsets.solvers.monitor import Monitor, Stopwatch  # noqa: E402
 from dominantsets.solvers.problem import Point  # noqa: E402
 
 HERE = Path(__file__).parent
-PARTS = ("tests", "card", "a", "c", "stream", "b")
+PARTS = ("tests", "card", "a", "c", "stream", "fit", "zipf", "b")
 SIZE_RULE = 0.05
 
 
@@ -238,72 +246,150 @@ def memory(device: torch.device) -> float | None:
     return round(peak / 1e9, 2)
 
 
+def agreement(truth: torch.Tensor, labels: torch.Tensor) -> float:
+    """The adjusted Rand index, from the table of both; -1 is one more class."""
+    wide = int(labels.max()) + 2
+    table = torch.bincount((truth.long() + 1) * wide + labels.long() + 1).double()
+    n = float(table.sum())
+    rows = torch.zeros(int(truth.max()) + 2, dtype=torch.float64, device=table.device)
+    columns = torch.zeros(wide, dtype=torch.float64, device=table.device)
+    places = torch.arange(len(table), device=table.device)
+    rows.index_add_(0, places // wide, table)
+    columns.index_add_(0, places % wide, table)
+
+    def pairs(x: torch.Tensor) -> float:
+        return float((x * (x - 1.0)).sum()) / 2.0
+
+    both, a, b = pairs(table), pairs(rows), pairs(columns)
+    chance = a * b / (n * (n - 1.0) / 2.0)
+    return (both - chance) / (0.5 * (a + b) - chance)
+
+
+def k_means(X: torch.Tensor, k: int, rounds: int = 25) -> tuple[torch.Tensor, float]:
+    """Labels after some rounds from random objects, and the seconds of one round."""
+    torch.manual_seed(1)
+    centers = X[torch.randint(len(X), (k,), device=X.device)].float()
+    labels = torch.empty(len(X), dtype=torch.int64, device=X.device)
+    height = max(1, 2**28 // k)
+    wait(X.device)
+    begin = time.perf_counter()
+    for _ in range(rounds):
+        sums, counts = torch.zeros_like(centers), torch.zeros(k, device=X.device)
+        half = 0.5 * centers.square().sum(1)
+        for first in range(0, len(X), height):
+            block = X[first : first + height]
+            mine = ((block @ centers.to(X.dtype).T).float() - half).argmax(1)
+            labels[first : first + height] = mine
+            sums.index_add_(0, mine, block.float())
+            counts.index_add_(0, mine, torch.ones(len(mine), device=X.device))
+        centers = torch.where(counts[:, None] > 0, sums / counts.clamp_min(1.0)[:, None], centers)
+    wait(X.device)
+    return labels, (time.perf_counter() - begin) / rounds
+
+
+def scores(y: torch.Tensor, labels: torch.Tensor) -> dict[str, float]:
+    noise = y < 0
+    return {
+        "ari": round(agreement(y, labels), 4),
+        "noise_recall": round(float((labels[noise] < 0).float().mean()), 4),
+        "noise_precision": round(
+            float(noise[labels < 0].float().mean()) if bool((labels < 0).any()) else 0, 4
+        ),
+    }
+
+
+def whole_fit(
+    args: argparse.Namespace, device: torch.device, X: torch.Tensor, y: torch.Tensor, k: int | None
+) -> tuple[Any, dict[str, Any]]:
+    """A default fit, timed, and what it found."""
+    memory(device)
+    wait(device)
+    begin = time.perf_counter()
+    profile = cProfile.Profile()
+    with profile if args.profile else nullcontext():
+        model = DominantSets(k, affinity="sqeuclidean").fit(X)
+        wait(device)
+    seconds = time.perf_counter() - begin
+    if args.profile:
+        pstats.Stats(profile).sort_stats("cumtime").print_stats(45)
+    labels = torch.from_numpy(model.labels_).to(device)
+    row: dict[str, Any] = {"seconds": round(seconds, 3), "clusters": model.n_clusters_, **scores(y, labels)}
+    row["largest_relative_gap"] = f"{max(c.relative_gap for c in model.clusters_):.1e}"
+    row["converged"] = sum(c.status.value == "converged" for c in model.clusters_)
+    row["noise"] = model.selection_.noise
+    row["memory_gb"] = memory(device)
+    print(k, row, flush=True)
+    return (model, labels), row
+
+
+def beside_k_means(X: torch.Tensor, y: torch.Tensor, k: int) -> dict[str, Any]:
+    labels, seconds = k_means(X, k)
+    row = {"round_s": round(seconds, 4), "seconds": round(25 * seconds, 3), **scores(y, labels)}
+    print("k-means", row, flush=True)
+    return row
+
+
+def part_fit(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d, k = max(20_000, int(1_000_000 * args.scale)), 64, 100
+    X, y = planted(n, d, k, 0.3, torch.float32, device)
+    rows: dict[str, Any] = {"n": n, "planted": k}
+
+    def given() -> Any:
+        S = as_similarity(X, "sqeuclidean")
+        run = multistart(S, k, n_starts=64, shift=size_shift(S, 0.7 * n / k), random_state=0)
+        return [cluster for found in run for cluster in found.clusters]
+
+    rows["given_s"] = round(timed(device, given, 3)[0], 3)
+    rows["given_found"] = len(given())
+    DominantSets(k, affinity="sqeuclidean").fit(X)  # compiles
+    rows["k_given"] = whole_fit(args, device, X, y, k)[1]
+    rows["k_unknown"] = whole_fit(args, device, X, y, None)[1]
+    rows["times_given"] = round(rows["k_given"]["seconds"] / rows["given_s"], 2)
+    rows["k_means"] = beside_k_means(X, y, k)
+    return rows
+
+
+def part_zipf(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
+    n, d, k = max(20_000, int(10_000_000 * args.scale)), 64, max(10, int(300 * min(1.0, 20 * args.scale)))
+    torch.manual_seed(0)
+    shares = 1.0 / torch.arange(1.0, k + 1.0, device=device)
+    widths = 0.25 * 4.0 ** torch.rand(k, device=device)  # from 1 to 4, in units of a quarter
+    centers = torch.randn(k, d, device=device)
+    y = torch.multinomial(shares, n, replacement=True).int()
+    y[torch.rand(n, device=device) < 0.3] = -1
+    X = torch.randn(n, d, device=device)
+    inside = y >= 0
+    mine = y[inside].long()
+    X[inside] = centers[mine] + widths[mine, None] * X[inside]
+    length = X[inside].norm(dim=1).mean()
+    X[~inside] *= (length / X[~inside].norm(dim=1))[:, None]
+    rows: dict[str, Any] = {"n": n, "planted": k}
+    rows["k_given"] = whole_fit(args, device, X, y, k)[1]
+    rows["k_unknown"] = whole_fit(args, device, X, y, None)[1]
+    rows["k_means"] = beside_k_means(X, y, k)
+    return rows
+
+
 def part_b(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
     n, d = max(20_000, int(50_000_000 * args.scale)), 128
     k = max(10, int(1_000 * min(1.0, 20 * args.scale)))
-    begin = time.perf_counter()
     X, y = planted(n, d, k, 0.3, torch.float16, device)
-    wait(device)
-    made_s = time.perf_counter() - begin
-    truth = y.cpu().numpy()
-    sizes = np.bincount(truth[truth >= 0], minlength=k)
-    begin = time.perf_counter()
-    S = as_similarity(X, "sqeuclidean")
-    m = 0.7 * n / k
-    shift = size_shift(S, m)
-    run = multistart(
-        S, n_starts=args.b_starts or k, shift=shift, tol=1e-5, random_state=0, max_time=args.b_seconds,
-        min_cluster_size=max(2, int(0.1 * m)),
-    )  # fmt: skip
-    problem = run._problem
-    problem.clock.wanted = True
-    found_of = np.zeros(k, dtype=bool)
-    good = returned = inside = right = 0
-    gaps, passes, seconds = [], [], 0.0
-    for found in run:
-        for cluster in found.clusters:
-            mine = truth[cluster.members]
-            counts = np.bincount(mine[mine >= 0], minlength=k)
-            best = int(counts.argmax())
-            match = counts[best] >= 0.5 * sizes[best] and counts[best] >= 0.5 * len(cluster)
-            found_of[best] |= match
-            good += int(match)
-            returned += 1
-            inside += len(cluster)
-            right += int(counts[best])
-            gaps.append(cluster.relative_gap)
-        seconds = time.perf_counter() - begin
-        passes.append(
-            {
-                "seconds": round(seconds, 2),
-                "accepted": len(found.clusters),
-                "recall": float(found_of.mean()),
-            }
-        )
-        problem.clock.add("accepted, removed, compared with the planted ones")
-        print("b", passes[-1], breakdown(problem.clock), flush=True)
-        if found_of.mean() >= 0.95:
-            break
-    bound = problem.clock.counts["sweeps"] * X.numel() * 2 / bandwidth
-    return {
-        "n": n,
-        "planted": k,
-        "shift": round(shift, 1),
-        "generated_s": round(made_s, 2),
-        "seconds": round(seconds, 2),
-        "recall": round(float(found_of.mean()), 4),
-        "precision": round(good / max(1, returned), 4),
-        "returned": returned,
-        "purity_of_members": round(right / max(1, inside), 4),
-        "share_of_planted_objects": round(right / max(1, int(sizes.sum())), 4),
-        "largest_relative_gap": f"{max(gaps, default=0.0):.1e}",
-        "end": run.end.value if run.end else None,
-        "bound_s": round(bound, 3),
-        "share_of_bandwidth": round(bound / seconds, 4) if seconds else None,
-        "passes": passes,
-        "breakdown": breakdown(problem.clock),
-        "memory_gb": memory(device),
-    }
+    rows: dict[str, Any] = {"n": n, "planted": k}
+    (model, labels), rows["k_given"] = whole_fit(args, device, X, y, k)
+    table = torch.bincount((y.long() + 1) * (k + 1) + labels + 1, minlength=(k + 1) ** 2)
+    table = table.view(k + 1, k + 1)[:, 1:].double()
+    sizes = torch.bincount(y.long() + 1, minlength=k + 1).double()
+    best = table.argmax(0)
+    hits = table.amax(0)
+    matched = (best > 0) & (hits >= 0.5 * sizes[best]) & (hits >= 0.5 * table.sum(0).clamp_min(1.0))
+    rows["recall"] = round(len(torch.unique(best[matched])) / k, 4)
+    rows["precision"] = round(float(matched.sum()) / max(1, model.n_clusters_), 4)
+    rows["certified_1e-6"] = sum(c.relative_gap <= 1e-6 for c in model.clusters_)
+    del model, labels
+    rows["k_means"] = beside_k_means(X, y, k)
+    rows["rounds_of_k_means"] = round(rows["k_given"]["seconds"] / rows["k_means"]["round_s"], 1)
+    rows["bound_s"] = round(X.numel() * 2 / bandwidth, 4)
+    return rows
 
 
 def part_c(args: argparse.Namespace, device: torch.device, bandwidth: float) -> dict[str, Any]:
@@ -395,8 +481,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--starts", type=int, default=64)
-    parser.add_argument("--b-starts", type=int, default=None, help="starts a pass of b; as many as planted")
-    parser.add_argument("--b-seconds", type=float, default=240.0, help="limit of b")
+    parser.add_argument("--profile", action="store_true", help="print where whole fits spend their time")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "gpu.json")
     args = parser.parse_args()
     device = torch.device(args.device)
@@ -411,7 +496,10 @@ def main() -> None:
                 row = card(args, device)
                 bandwidth = row["copy_tb_a_s"] * 1e12
             else:
-                work = {"a": part_a, "b": part_b, "c": part_c, "stream": part_stream}[name]
+                work = {
+                    "a": part_a, "b": part_b, "c": part_c, "fit": part_fit, "stream": part_stream,
+                    "zipf": part_zipf,
+                }[name]  # fmt: skip
                 row = work(args, device, bandwidth)
         except Exception as error:  # the other parts still run
             traceback.print_exc()

@@ -10,7 +10,7 @@ Run ``python benchmarks/segmentation.py [--out FOLDER]``. Needs the images that 
 - all images at full size with our defaults: ARI against each human (mean), and time.
 
 A picture sheet (image, ours, theirs, a human's) goes to FOLDER; it is not committed, the images'
-licences do not allow it. docs/make_segments.py makes one from images that ship with scikit-image.
+licences do not allow it. docs/pictures/segments.py makes one from images that ship with scikit-image.
 """
 
 from __future__ import annotations

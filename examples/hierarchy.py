@@ -1,6 +1,9 @@
-"""Groups within groups: the hierarchy of the digits, and a cut of it. Writes hierarchy.png.
+"""
+Groups within groups
+====================
 
-Run ``python examples/hierarchy.py`` (needs the extra "plot").
+The hierarchy of the digits, and a cut of it: ``cut(k)`` gives any number of clusters of the same tree,
+nested in each other. Writes hierarchy.png.
 """
 
 from __future__ import annotations

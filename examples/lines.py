@@ -1,9 +1,10 @@
-"""Lines through points: no two points say anything about a line, but three do. Writes lines.png.
+"""
+Lines through points: a hypergraph
+==================================
 
-Three points that lie near one line are a hyperedge, the heavier the nearer. A line is then a dominant set of
-the hypergraph; its points are taken out, and the next one is looked for.
-
-Run ``python examples/lines.py`` (needs the extra "plot").
+No two points say anything about a line, but three do. Three points that lie near one line are a hyperedge,
+the heavier the nearer. A line is then a dominant set of the hypergraph; its points are taken out, and the
+next one is looked for. Writes lines.png.
 """
 
 from __future__ import annotations

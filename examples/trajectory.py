@@ -1,6 +1,9 @@
-"""What replicator dynamics shows long before it converges: its cuts. Writes trajectory.png.
+"""
+Replicator dynamics, long before it converges
+=============================================
 
-Run ``python examples/trajectory.py`` (needs the extra "plot").
+Weights of replicator dynamics part company early: where they do, a cut shows a group. Writes
+trajectory.png.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
 import re
-import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -16,13 +17,25 @@ import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
-from dominantsets import DominantSets
+from dominantsets import DominantSetHierarchy, DominantSets
 from dominantsets.app.cli import app
 
 mpl.use("Agg")
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-PYTHON = {page.name for page in PAGES if "```python" in page.read_text(encoding="utf-8")}
+OWN = {
+    "README.md",
+    "choosing.md",
+    "clusters.md",
+    "family.md",
+    "gpu.md",
+    "related-methods.md",
+}  # tests of their own
+PROMPTED = [page for page in PAGES if "```python\n>>> " in page.read_text(encoding="utf-8")]
+CALL = re.compile(
+    r"`(DominantSet(?:s|Hierarchy)\((?:[^`()]|\([^`()]*\))*\))"
+)  # up to the parenthesis that ends it
+NEEDS = re.compile(r"<!-- needs: (\w+) -->\n```python\n(.*?)```", flags=re.S)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -31,27 +44,57 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_no_page_with_code_is_forgotten():
-    named = {"README.md", "choosing.md", "clusters.md", "family.md", "gpu.md", "related-methods.md"}
-    assert named == PYTHON  # each has its test below
+    """A page with code has a test of its own, or prompts, or says what its code needs."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if page.name in OWN:
+            assert page not in PROMPTED
+            assert "```python\n" in text
+        else:
+            for block in blocks(Path(page), "python"):
+                assert block.startswith(">>> ") or block in [code for _, code in NEEDS.findall(text)], block
 
 
-def test_the_readme(tmp_path):
-    """One block after another, as a reader would try them."""
-    code = blocks(ROOT / "README.md", "python")
-    assert len(code[0].strip().replace("\n\n", "\n").splitlines()) == 5
-    script = tmp_path / "readme.py"
-    script.write_text("\n".join(code), encoding="utf-8")
-    names = runpy.run_path(str(script))
-    assert names["tree"].n_leaves_ >= 10
-    assert names["labels"].shape == (400, 600)
+@pytest.mark.parametrize("page", PROMPTED, ids=lambda page: page.name)
+def test_what_prompts_show(page):
+    """All blocks of a page, one after another, are one doctest."""
+    code = "\n".join(block for block in blocks(page, "python") if block.startswith(">>> "))
+    test = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
+    said: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(
+        test, out=said.append
+    )
+    assert result.attempted
+    assert not result.failed, "".join(said)
 
 
-def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+def test_calls_within_sentences():
+    """Parameters that pages name exist."""
+    calls = {call for page in PAGES for call in CALL.findall(page.read_text(encoding="utf-8"))}
+    assert len(calls) > 10
+    known = {"DominantSets": DominantSets, "DominantSetHierarchy": DominantSetHierarchy}
+    names = known | {"model": DominantSets().fit([[0.0], [1.0]]), "k": 3}
+    for call in calls:
+        assert eval(call.replace("\n", " "), names).get_params()
+
+
+def test_the_readme(capsys):
+    """Five lines, and what they are said to print."""
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len(code.strip().replace("\n\n", "\n").splitlines()) == 5
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["model"].n_clusters_ == 3
+    assert "Noise:" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_pages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = load_iris(as_frame=True).frame
     frame["species"] = frame.pop("target")
     frame.to_csv("iris.csv", index=False)
-    lines = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    pages = [ROOT / "README.md", ROOT / "docs" / "command-line.md", ROOT / "docs" / "start.md"]
+    lines = [line for page in pages for block in blocks(page, "sh") for line in block.splitlines()]
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("dominantsets cluster")]
     assert commands
     for command in commands:
@@ -132,17 +175,20 @@ def test_related_methods(capsys):
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
-def test_examples(example, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(example), run_name="__main__")
-    (picture,) = tmp_path.iterdir()
-    assert picture.read_bytes().startswith(b"\x89PNG")
+def test_an_example_is_a_page(example):
+    """The site runs the examples; without a title, or a picture, one would be no page."""
+    tree = ast.parse(example.read_text(encoding="utf-8"))
+    title, line, *_ = (ast.get_docstring(tree) or "").splitlines()
+    assert line == "=" * len(title)
+    assert f'"{example.stem}.png"' in ast.unparse(tree).replace("'", '"')
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_points_at_is_there(page):
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#\s]+)", text)
+    links = [link.replace("gallery/index.rst", "../examples/README.rst") for link in links]
+    links = [re.sub(r"^gallery/(\w+)\.rst$", r"../examples/\1.py", link) for link in links]
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     named = re.findall(r"\b(?:src|tests|benchmarks|docs|examples)/[\w/.-]+\.(?:py|md|json|png)\b", text)
     missing += [path for path in named if not (ROOT / path).exists()]

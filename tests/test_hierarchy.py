@@ -518,7 +518,9 @@ def test_the_dendrogram_shows_the_groups_asked_for(nested):
         shown = sorted(int(t.get_text().replace(",", "")) for t in ax.get_xticklabels())
         assert shown == sorted(np.bincount(tree.cut(count)).tolist())
         assert ax.get_yscale() == "log"
-        assert sum(len(c.get_segments()) for c in ax.collections) == count - 1
+        *links, feet = ax.collections
+        assert sum(len(c.get_segments()) for c in links) == count - 1
+        assert len(feet.get_offsets()) == count  # a dot for each leaf
         assert display.figure_ is ax.figure
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no groups stand out")

@@ -115,17 +115,22 @@ def test_one_group_first():
     assert model.labels_.shape == ((Y == 1).sum(),)
 
 
+def histograms(cores: np.ndarray) -> np.ndarray:
+    """Of the first 1,000 objects and of the others, from -1 on."""
+    return np.array([np.bincount(part + 1, minlength=4) for part in (cores[:1_000], cores[1_000:])])
+
+
 def test_what_is_surprising():
     rng = np.random.default_rng(0)
     shares = [0.1, 0.2, 0.3, 0.4]
     draws = rng.choice(4, p=shares, size=(2_000, 1_500)) - 1
     # rows of one distribution are surprising as often as was said
-    assert 0.01 < np.mean([is_surprising(cores, 1_000) for cores in draws]) < 0.03
+    assert 0.01 < np.mean([is_surprising(histograms(cores), 0.02) for cores in draws]) < 0.03
     for k in range(-1, 3):  # one category more or less than before
         cores = draws[0].copy()
-        cores[1_000:1_060] = k
-        cores[1_060:1_120] = k
-        assert is_surprising(cores, 1_000)
+        cores[1_000:1_120] = k
+        assert is_surprising(histograms(cores), 0.02)
+    assert not is_surprising(np.array([[3, 4], [0, 0]]), 0.02)  # nobody came since
 
 
 def test_a_saved_stream_goes_on():
@@ -194,13 +199,19 @@ def test_an_error_half_way_changes_nothing(monkeypatch):
     monkeypatch.setattr(model, "_set_labels", broken, raising=True)
     changed = dict(model.__dict__)
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[450:])
+        model.partial_unfit([3])
     assert model.__dict__ == changed
     monkeypatch.undo()
     assert model.__dict__ == before
-    model.partial_fit(X[450:])
+    model.partial_fit(X[450:800])
+    waiting = dict(model.__dict__)
+    monkeypatch.setattr(model, "_set_labels", broken, raising=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.clusters_  # noqa: B018 (asking for it brings it up to date)
+    monkeypatch.undo()
+    assert model.__dict__ == waiting
     for cluster in model.clusters_:
-        assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+        assert_certified(formula("sqeuclidean", X[:800]), cluster, stationary=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +238,107 @@ def test_fit_forgets_the_stream():
     assert model.similarity_.n == 100
 
 
+def weighted_kkt(A: np.ndarray, own: float, cluster, weights: np.ndarray) -> None:
+    """Level payoffs inside, none higher outside, where row i stands for weights[i] objects: κ / m."""
+    x = np.bincount(cluster.members, cluster.weights, minlength=len(A))
+    kappa = own + cluster.shift
+    r = A @ x + own * x - kappa / weights * x
+    f = float(x @ r)
+    assert cluster.threshold == pytest.approx(f, abs=1e-8 * (abs(f) + kappa))
+    assert r.max() <= f + 1e-8 * (abs(f) + kappa)
+    assert np.abs(r[cluster.members] - f).max() <= 1e-7 * (abs(f) + kappa)
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine"])
+def test_rows_are_worth_less_with_every_batch(affinity):
+    """The certificates are those of rows with weights; old rows are dropped in the end."""
+    model, sizes = DominantSets(affinity=affinity, forget=0.2), []
+    for batch in np.array_split(X, 6):
+        sizes.append(len(batch))
+        model.partial_fit(batch)
+    weights = np.repeat(0.8 ** np.arange(5, -1, -1.0), sizes)
+    A = model.similarity_.toarray()
+    for cluster in model.clusters_:
+        assert cluster.status is Status.CONVERGED
+        weighted_kkt(A, model.similarity_.self_similarity, cluster, weights)
+    gone = DominantSets(affinity=affinity, forget=0.85)
+    for batch in np.array_split(X, 6):
+        gone.partial_fit(batch)
+    assert gone.similarity_.n == 150 * 4  # 0.15 to the power of 3 is above a thousandth, to that of 4 below
+
+
+def test_a_group_that_no_longer_comes_is_forgotten():
+    model = DominantSets(affinity="sqeuclidean", forget=0.6)
+    model.partial_fit(X[Y < 3])
+    assert model.n_clusters_ == 3
+    for part in np.array_split(X[(Y == 1) | (Y == 2)], 9):
+        model.partial_fit(part)
+    assert model.n_clusters_ == 2
+    kept = DominantSets(affinity="sqeuclidean").partial_fit(X[Y < 3])
+    for part in np.array_split(X[(Y == 1) | (Y == 2)], 9):
+        kept.partial_fit(part)
+    assert kept.n_clusters_ == 3
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine"])
+def test_rows_are_taken_out_again(affinity):
+    """Certificates over what is left; clusters without a member that went keep their weights."""
+    model = DominantSets(affinity=affinity).partial_fit(X[:600]).partial_fit(X[600:])
+    before, rng = list(model.clusters_), np.random.default_rng(0)
+    gone = np.sort(rng.choice(900, 40, replace=False))
+    gone = np.union1d(gone[~np.isin(gone, before[0].members)], before[-1].members[::3])
+    left = np.setdiff1d(np.arange(900), gone)
+    model.partial_unfit(gone)
+    A = formula(affinity, X[left])
+    assert model.similarity_.n == left.size
+    assert model.labels_.size == np.count_nonzero(left >= 600)
+    for cluster in model.clusters_:
+        assert cluster.status is Status.CONVERGED
+        assert cluster.relative_gap <= 1e-10
+        x = np.bincount(cluster.members, cluster.weights, minlength=left.size)
+        r = model.similarity_.toarray() @ x - cluster.shift * x
+        assert r.max() <= x @ r + 1e-9 * (A.max() + abs(cluster.shift))
+    np.testing.assert_array_equal(left[model.clusters_[0].members], before[0].members)
+    np.testing.assert_array_equal(model.clusters_[0].weights, before[0].weights)
+    model.partial_fit(X[gone])  # the stream goes on
+    assert model.similarity_.n == 900
+
+
+def test_a_cluster_of_which_nobody_is_left_is_gone():
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X)
+    assert model.partial_unfit(np.flatnonzero(Y == 2)).n_clusters_ == 5
+    assert adjusted_rand_score(Y[Y != 2], model.predict(X[Y != 2])) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [([], "at least one"), ([0.5], "numbers of rows"), ([900], "row 900 is not one of the rows 0 to 899"),
+     ([-1], "row -1 is not"), (np.arange(900), "no row would be left of 900")],
+)  # fmt: skip
+def test_rows_that_cannot_be_taken_out(rows, words):
+    model = DominantSets(affinity="sqeuclidean")
+    with pytest.raises(ValueError, match="there are none"):
+        model.partial_unfit([0])
+    model.partial_fit(X)
+    with pytest.raises(ValueError, match=words):
+        model.partial_unfit(rows)
+
+
+def test_clusters_wait_until_somebody_asks():
+    model = DominantSets(affinity="sqeuclidean").partial_fit(X[:500])
+    known = model.clusters_
+    model.partial_fit(X[500:700]).partial_fit(X[700:])
+    assert "clusters_" not in vars(model)
+    saved = pickle.loads(pickle.dumps(model))
+    assert sum(map(len, model.clusters_)) > sum(map(len, known))
+    for a, b in zip(model.clusters_, saved.clusters_, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense_'"):
+        model.nonsense_  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'clusters_'"):
+        DominantSets().clusters_  # noqa: B018
+
+
 def interrupting(progress):
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -243,8 +355,9 @@ def test_a_batch_that_ends_early_is_gone_on_with(how):
             "callback": {"callback": lambda progress: True},
         }[how]
     )
+    model.partial_fit(X[450:800])
     with pytest.warns(ConvergenceWarning, match="ended early"):
-        model.partial_fit(X[450:800])
+        assert len(model.clusters_) == n_clusters
     assert model.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
     assert model.n_clusters_ == n_clusters
     assert model.labels_.shape == (350,)

@@ -1,81 +1,29 @@
-"""Dominant set clustering: groups of objects more alike than anything outside, with proof."""
+"""Dominant set clustering: groups of objects more alike than anything outside, with proof.
 
-from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
-from dominantsets.clusters.multistart import MultiStart, Pass, multistart
-from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
-from dominantsets.clusters.peeling import Peeling, peel
-from dominantsets.clusters.shift import Candidate, Resolution
-from dominantsets.estimator import DominantSets
-from dominantsets.hierarchy import DominantSetHierarchy, Group
-from dominantsets.labels.correlation import Correlation, correlation_clusters
-from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.solvers import (
-    DominantSet,
-    End,
-    GlobalOptimum,
-    PathSpectrum,
-    Progress,
-    Status,
-    Step,
-    Trace,
-    global_optimum,
-    path_clusters,
-    path_spectrum,
-    solve,
-    solve_hypergraph,
-)
-from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
-from dominantsets.solvers.destabilise import destabilise
-from dominantsets.solvers.phases import Trajectory, trajectory
-from dominantsets.solvers.trajectory import Cut
+Names are loaded when the first is asked for, so that ``dominantsets --help`` need not wait for Numba.
+"""
 
-# Plainer names for what is too general at the top of a package.
-StopReason, MultiStartPass, StepKind = End, Pass, Step
-HierarchyNode, ShiftCandidate = Group, Candidate
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dominantsets._api import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Candidate",
-    "Correlation",
-    "Cut",
-    "DominantSet",
-    "DominantSetHierarchy",
-    "DominantSetList",
-    "DominantSets",
-    "End",
-    "Equilibrium",
-    "GlobalOptimum",
-    "Group",
-    "HierarchyNode",
-    "MultiStart",
-    "MultiStartPass",
-    "Pass",
-    "PathSpectrum",
-    "Peeling",
-    "Progress",
-    "Resolution",
-    "ShiftCandidate",
-    "Similarity",
-    "Status",
-    "Step",
-    "StepKind",
-    "StopReason",
-    "Trace",
-    "Trajectory",
-    "as_similarity",
-    "correlation_clusters",
-    "destabilise",
-    "dominant_sets",
-    "global_optimum",
-    "guaranteed_shift",
-    "multistart",
-    "path_clusters",
-    "path_spectrum",
-    "peel",
-    "solve",
-    "solve_asymmetric",
-    "solve_hypergraph",
-    "sufficient_shift",
-    "trajectory",
-]
+
+def __getattr__(name: str) -> Any:
+    if name != "__all__" and name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    api = import_module("dominantsets._api")
+    if name in api.__all__ or name == "__all__":
+        return getattr(api, name)
+    module = sys.modules.get(f"{__name__}.{name}")  # a room that came with them
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return module
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__getattr__("__all__")])

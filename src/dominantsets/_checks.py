@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 _PACKAGE = str(Path(__file__).parent)
@@ -18,9 +19,15 @@ _PACKAGE = str(Path(__file__).parent)
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside this package that led here, however deep the call was."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and _is_ours(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a frame is of this package, or of what scikit-learn wraps around ``fit``."""
+    wrapped = str(frame.f_globals.get("__name__", "")).startswith("sklearn.callback")
+    return wrapped or frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 def check_choice(name: str, value: object, valid: Iterable[str]) -> str:

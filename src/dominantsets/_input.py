@@ -11,7 +11,17 @@ from sklearn.utils.validation import validate_data
 from dominantsets.rows.base import require_finite
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
-from dominantsets.similarity.factory import DENSE_ONLY, NUMBERED, PRECOMPUTED, is_dask, is_tensor
+from dominantsets.similarity.factory import (
+    DENSE_ONLY,
+    NUMBERED,
+    PRECOMPUTED,
+    is_dask,
+    is_networkx,
+    is_small,
+    is_tensor,
+    matrix_of_graph,
+    shared,
+)
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -28,7 +38,12 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
-    half = device is not None and getattr(X, "dtype", None) == np.float16
+    if is_networkx(X):
+        affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
+        X = matrix_of_graph(X, affinity)
+        estimator.affinity_ = affinity
+    X = shared(X)
+    half = device is not None and is_small(X) and not sp.issparse(X)
     mapped = isinstance(X, np.memmap) and X.dtype in (np.float32, np.float64)
     if is_dask(X) or ((is_tensor(X) or half or mapped) and X.ndim == 2):
         # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
@@ -75,9 +90,11 @@ def is_given(estimator: Any, X: Any) -> bool:
 
 def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
+    X = shared(X)
     if not is_tensor(X):
         X = _finite(validate_data(estimator, X, reset=False, **_ACCEPTED), estimator.affinity)
-        return sp.csr_array(X) if sp.issparse(X) else X
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        return estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
     name = type(estimator).__name__
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
         raise ValueError(

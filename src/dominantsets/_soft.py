@@ -29,6 +29,11 @@ class SoftAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         ]
 
     @property
+    def _n_objects(self) -> int:
+        """Objects of which ``clusters_`` speak: those with weights are fitted as copies."""
+        return self._copies.counts.size if hasattr(self, "_copies") else self.similarity_.n
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.clusters_)
 
@@ -75,7 +80,7 @@ class SoftAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def membership_matrix_(self) -> sp.csr_array:
         """The weights of every dominant set, each 1 for its exemplar; see the attributes of the class."""
         check_is_fitted(self)
-        shape = self.similarity_.n, len(self.clusters_)
+        shape = self._n_objects, len(self.clusters_)
         if not self.clusters_:
             return sp.csr_array(shape)
         members = np.concatenate([cluster.members for cluster in self.clusters_])

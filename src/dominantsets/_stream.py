@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from dominantsets._input import batch, new_objects
 from dominantsets.clusters.choice import Choice, unseen
 from dominantsets.clusters.samples import has_words
-from dominantsets.clusters.stream import Earlier, Seen, climbed, cores_of, in_order, look, partition, take_in
+from dominantsets.clusters.stream import (
+    FORGOTTEN,
+    Arrival,
+    Earlier,
+    Seen,
+    climbed,
+    cores_of,
+    counted,
+    in_order,
+    look,
+    partition,
+    take_in,
+)
 from dominantsets.clusters.table import of_stream
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers import Monitor
@@ -18,11 +32,27 @@ from dominantsets.solvers.result import HALTS, End
 
 BALLS = ("auto", "sqeuclidean", "cosine")  # under which all objects have one κ
 
+# What is about all rows: made when somebody asks, if batches have come since.
+ABOUT_ALL = (
+    "clusters_",
+    "n_clusters_",
+    "exemplars_",
+    "shifts_",
+    "n_iter_",
+    "n_passes_",
+    "end_",
+    "selection_",
+    "similarity_",
+    "core_labels_",
+    "memberships_",
+    "_summaries",
+)
 USUAL: dict[str, tuple[Any, ...]] = {
     "shift": ("auto",),
     "n_starts": (1,),
     "checkpoint": (None,),
     "device": (None,),
+    "overlap": (False,),
     "assign": ("refine", "average", None),
 }
 
@@ -50,15 +80,26 @@ class Streaming:
 
     end_: End | None
 
+    if not TYPE_CHECKING:  # it would hide names that are nowhere
+
+        def __getattr__(self, name: str) -> Any:
+            """What is about all rows, when batches have come since it was made."""
+            if name in ABOUT_ALL and "_before" in self.__dict__:
+                self._safely(self._catch_up)
+            return object.__getattribute__(self, name)  # or the error of before
+
     @available_if(can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(self: Any, X: Any, y: Any = None) -> Any:
         r"""Take a batch of rows in.
 
-        The first batch is fitted. Of later ones, a cluster is touched only where an object has a payoff above
-        its threshold: the others keep their weights, and their certificate with a new margin. Those that are
-        touched take the objects in and are climbed again over all rows seen. Clusters are looked for anew
-        where rows are in other ones than before, or in none, and when the rows have doubled; those that are
-        found again keep their labels. Rows are kept: certificates are about all of them.
+        The first batch is fitted. Later ones are labelled by what is known, and wait: ``clusters_``, and all
+        that is about all rows, is brought up to date when it is asked for, and when clusters are looked for
+        anew. Then a cluster is touched only where an object has a payoff above its threshold: the others
+        keep their weights, and their certificate with a new margin. Those that are touched take the objects
+        in and are climbed again over all rows. Clusters are looked for anew where rows are in other ones than
+        before, or in none, and when there are many more rows (docs/streams.md); those that are found again
+        keep their labels. Rows are kept: certificates are about all of them, unless the parameter ``forget``
+        makes them worth less with every batch.
         A batch that cannot be taken in leaves the model as it was; Ctrl-C and ``max_time`` (of one batch) end
         it early, and the next batch goes on.
 
@@ -87,45 +128,159 @@ class Streaming:
         >>> model.labels_.shape, model.membership_matrix_.shape
         ((200,), (600, 3))
         """
-        X, before = batch(self, X), dict(self.__dict__)
+        X = batch(self, X)
+        self._safely(lambda: self._take_batch(X) if "_seen" in self.__dict__ else self._take_first(X))
+        return self
+
+    @available_if(can_stream)  # type: ignore[untyped-decorator]
+    def partial_unfit(self: Any, rows: Any) -> Any:
+        """Take rows out again that came in batches.
+
+        A cluster that has none of them as members stays as it is, and its certificate holds. The others
+        begin as the same ball without them, and are climbed again over all rows that are left; those of
+        which nobody is left are gone.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of rows, in the order in which they came. Those that are left are then numbered anew,
+            in the same order.
+
+        Returns
+        -------
+        DominantSets
+            The estimator. Attributes with an entry for each object are about what is left of the last batch.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_blobs
+        >>> from dominantsets import DominantSets
+        >>> X, y = make_blobs(600, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+        >>> model = DominantSets(affinity="sqeuclidean").partial_fit(X[:300]).partial_fit(X[300:])
+        >>> model.partial_unfit(np.flatnonzero(y == 1)).n_clusters_
+        2
+        """
+        if "_seen" not in self.__dict__:
+            raise ValueError("partial_unfit takes rows out that came with partial_fit; there are none.")
+        self._safely(lambda: self._take_out(rows))
+        return self
+
+    def _safely(self: Any, work: Any) -> None:
+        """Do all of it, or leave everything as it was."""
+        before = dict(self.__dict__)
         try:
-            if "_seen" in before:
-                return self._take_batch(X)
-            self._in_batches = True
-            self.fit(X)
-            rows = new_objects(self, X).copy()  # the caller may fill the same array with the next batch
-            rule = self._rule and Earlier(self._rule, self.similarity_.detached())
-            self._seen = Seen(rows, rows.shape[0], self.labels_, self.probabilities_, rule)
-        except BaseException:  # the batch is in, or it is not
+            work()
+        except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self.__dict__.pop("_in_batches", None)
-        return self
 
-    def _take_batch(self: Any, X: Any) -> Any:
-        options, monitor = self._checked(), Monitor(self.max_time, self.callback)
-        old, first = self.similarity_, self._seen.rows.shape[0]
-        seen = self._seen.with_batch(X)
-        similarity = as_similarity(seen.rows, self.affinity_, **self.affinity_params_)
+    def _take_first(self: Any, X: Any) -> None:
+        self._in_batches = True
+        self.fit(X)
+        rows = new_objects(self, X).copy()  # the caller may fill the same array with the next batch
+        rule, n = self._rule and Earlier(self._rule, self.similarity_.detached()), rows.shape[0]
+        self._seen = Seen(
+            rows,
+            np.zeros(n, dtype=np.int64),
+            self.labels_,
+            self.probabilities_,
+            rule,
+            n,
+            counted(self.clusters_, n, n),
+        )
+        del self._in_batches
+
+    def _take_batch(self: Any, X: Any) -> None:
+        """Labels of a batch, which waits unless it calls for more."""
+        self.__dict__.update(self.__dict__.pop("_before", {}))
+        thresholds = np.array([cluster.threshold for cluster in self.clusters_])
+        seen = self._seen = self._seen.with_batch(X, self._payoffs(X), thresholds)
+        called = seen.calls_for_a_look()
+        if called or seen.rule is None or self._levels:  # nothing says labels without the clusters
+            self._catch_up(called)
+            return
+        self.labels_, self.probabilities_ = seen.rule.place(X)
+        self._seen = replace(
+            seen,
+            labels=np.concatenate([seen.labels, self.labels_]),
+            probabilities=np.concatenate([seen.probabilities, self.probabilities_]),
+        )
+        self.assignment_rate_ = float((self.labels_ >= 0).mean())
+        self._before = {name: self.__dict__.pop(name) for name in ABOUT_ALL if name in self.__dict__}
+
+    def _catch_up(self: Any, called: bool = False) -> None:
+        """The clusters with all that waits."""
+        self.__dict__.update(self.__dict__.pop("_before", {}))
+        options, old, first = self._checked(), self.similarity_, self._seen.rows.shape[0]
+        decay = (1.0 - self.forget) ** len(self._seen.waiting)
+        seen, X = self._seen.joined()
+        if seen.rule is not None and seen.labels.size < seen.n:  # the batch that called for a look
+            labels, likely = seen.rule.place(X[seen.labels.size - first :])
+            seen = replace(
+                seen,
+                labels=np.concatenate([seen.labels, labels]),
+                probabilities=np.concatenate([seen.probabilities, likely]),
+            )
+        weights = seen.weights(self.forget)
+        keep = np.ones(seen.n, dtype=bool) if weights is None else weights >= FORGOTTEN
+        similarity = as_similarity(seen.rows[keep], self.affinity_, **self.affinity_params_)
         payoffs, raised = self._payoffs(X), similarity.offset - old.offset
         arrivals = [
-            take_in(cluster, payoffs[:, k], first, raised, old.self_similarity + cluster.shift, options.tol)
+            take_in(
+                cluster,
+                payoffs[:, k],
+                first,
+                raised,
+                old.self_similarity + cluster.shift,
+                options.tol,
+                decay,
+                None if weights is None else weights[first:],
+            )
             for k, cluster in enumerate(self.clusters_)
         ]
-        clusters, end = climbed(similarity, arrivals, options, monitor), End.N_CLUSTERS
-        rule = seen.rule if len(clusters) == self.n_clusters_ else None
-        if seen.calls_for_a_look(clusters) and not monitor.out_of_time():
+        self._renew(seen, similarity, arrivals, keep, called)
+
+    def _take_out(self: Any, rows: Any) -> None:
+        """The clusters without some rows."""
+        if "_before" in self.__dict__:
+            self._catch_up()
+        seen, old = self._seen, self.similarity_
+        keep = ~checked_rows(rows, seen.n)
+        similarity = as_similarity(seen.rows[keep], self.affinity_, **self.affinity_params_)
+        nobody, raised = np.empty(0), similarity.offset - old.offset
+        arrivals = [
+            take_in(cluster, nobody, seen.n, raised, old.self_similarity + cluster.shift, self._checked().tol)
+            for cluster in self.clusters_
+        ]
+        self._renew(seen, similarity, arrivals, keep, False)
+
+    def _renew(
+        self: Any, seen: Seen, similarity: Any, arrivals: Sequence[Arrival], keep: Any, called: bool
+    ) -> None:
+        """Clusters and labels of the rows that are kept, from where the clusters are to be climbed."""
+        options, monitor = self._checked(), Monitor(self.max_time, self.callback)
+        if not keep.all():
+            own = similarity.self_similarity
+            left = [arrival.without(keep, own + arrival.cluster.shift) for arrival in arrivals]
+            arrivals, seen = [arrival for arrival in left if arrival is not None], seen.kept(keep)
+            called = called or len(arrivals) < len(left)
+        weights, end = seen.weights(self.forget), End.N_CLUSTERS
+        clusters, rule = None, seen.rule
+        if called and not monitor.out_of_time():
             try:
-                steady = [arrival.cluster for arrival in arrivals if arrival.start is None]
                 wanted, least = self.n_clusters, self.min_cluster_size
-                found = look(similarity, clusters, steady, wanted, least, options, monitor)
-                clusters, rule = in_order(self.clusters_, found, wanted), None
+                found = look(similarity, arrivals, weights, wanted, least, options, monitor)
+                clusters, rule = in_order([a.cluster for a in arrivals], found, wanted), None
                 if not monitor.out_of_time():
                     seen = replace(seen, looked=similarity.n)
             except KeyboardInterrupt:  # the next batch looks
                 monitor.hurry()
                 end = End.INTERRUPTED
+        if clusters is None:
+            clusters = climbed(similarity, arrivals, weights, options, monitor)
+        rule = rule if len(clusters) == self.n_clusters_ else None
         self.end_ = next((HALTS[c.status] for c in clusters if c.status in HALTS), end)
         self.similarity_ = similarity
         self._set_clusters(clusters, cores_of(clusters, similarity.n))
@@ -134,15 +289,35 @@ class Streaming:
             self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
             rule = self._rule and Earlier(self._rule, similarity.detached())
         else:  # between two looks labels are by one rule
-            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities, X), monitor)
-        self._seen = replace(seen, labels=self.labels_, probabilities=self.probabilities_, rule=rule)
-        self._of_batch(first)
+            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities), monitor)
+        self._seen = replace(
+            seen,
+            labels=self.labels_,
+            probabilities=self.probabilities_,
+            rule=rule,
+            counts=counted(clusters, similarity.n, seen.looked),
+        )
+        self._of_batch(int(np.searchsorted(seen.born, seen.n_batches - 1)))
         self._warn()
         similarity.release()
-        return self
 
     def _of_batch(self: Any, first: int) -> None:
         """Attributes with an entry for each object, of the last batch."""
         for name in ("labels_", "core_labels_", "memberships_", "probabilities_"):
             setattr(self, name, getattr(self, name)[first:])
-        self.assignment_rate_ = float((self.labels_ >= 0).mean())
+        self.assignment_rate_ = float((self.labels_ >= 0).mean()) if self.labels_.size else 0.0
+
+
+def checked_rows(rows: Any, n: int) -> Any:
+    """Which of the rows are to be taken out, if they are there and some are left."""
+    given = np.asarray(rows)
+    if given.ndim > 1 or not (given.size and np.issubdtype(given.dtype, np.integer)):
+        raise ValueError(f"rows must be numbers of rows, at least one, got {rows!r}.")
+    if given.min() < 0 or given.max() >= n:
+        wrong = given.min() if given.min() < 0 else given.max()
+        raise ValueError(f"row {wrong} is not one of the rows 0 to {n - 1} of the stream.")
+    gone = np.zeros(n, dtype=bool)
+    gone[given] = True
+    if gone.all():
+        raise ValueError(f"no row would be left of {n}; make a new estimator instead.")
+    return gone

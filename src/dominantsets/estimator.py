@@ -19,7 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
+from dominantsets._callbacks import CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import warn
+from dominantsets._copies import Copies, Weighted, memberships_of
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._soft import SoftAnswers
 from dominantsets._stream import Streaming, choice_of_stream
@@ -45,6 +47,7 @@ from dominantsets.similarity import Similarity
 from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status, solve
 from dominantsets.solvers.progress import progress_bar
 from dominantsets.solvers.result import End
+from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +56,9 @@ ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
     "shift": ("auto",),
     "algorithm": ("auto",),
     "assign": ("refine", "average", None),
+    "overlap": (False,),
 }
+SHARED = 0.5  # of two clusters that may overlap: that is how much they may have in common
 HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 # The former names of parameters, and where they are now.
@@ -78,7 +83,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DominantSets(
+    CallbackSupportMixin,  # type: ignore[misc]
+    SoftAnswers,
+    Streaming,
+    Weighted,
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     r"""Dominant set clustering.
 
     A dominant set is a group of objects that are more similar to each other than to anything
@@ -137,6 +149,11 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
         outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
+    overlap : bool or float, default=False
+        Whether clusters may share objects: each is then a dominant set of all objects, not of what the others
+        left, at one shift (:func:`dominant_sets`; best value first); ``membership_matrix_`` says who is in
+        which. A number is the largest share (Jaccard) that two may have in common; True is 0.5. ``labels_``
+        has one of them for every object.
     n_starts : int, default=1
         Where a shift is given: 1 peels clusters one after another from their vertex. More: multi-start, in
         passes that solve from so many sampled objects at once, see :func:`multistart`.
@@ -160,9 +177,13 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
+        scikit-learn's own callbacks (version 1.9 and later) are set with ``set_callbacks``: the fit is a task
+        for them, and so is every cluster.
     verbose : int, default=0
         1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
         (on stderr where logging is not set up).
+    forget : float, default=0.0
+        Share of its weight that every row loses with each later batch of ``partial_fit``.
     keep_noise, start, tol, max_iter, cutoff, sampling, max_overlap : deprecated
         Former names: use ``noise``, ``solver_params`` and ``multistart_params``.
 
@@ -176,14 +197,14 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members
         have another label, ``selection_`` counts them under "elsewhere".
     n_clusters_ : int
-        Number of clusters found.
-    exemplars_ : ndarray of shape (n_clusters_,)
+        Number of clusters found, K.
+    exemplars_ : ndarray of shape (K,)
         The object with the largest weight of each cluster.
     core_labels_ : ndarray of shape (n,)
         The labels of the dominant sets themselves: -1 outside all of them. (``cores_`` is its former name.)
     memberships_ : ndarray of shape (n,)
         The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them.
-    membership_matrix_ : csr_array of shape (n, n_clusters_)
+    membership_matrix_ : csr_array of shape (n, K)
         The weights of every dominant set, each 1 for its exemplar: an object in several has several.
     assignment_rate_ : float
         Share of the objects with a label other than -1.
@@ -191,7 +212,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         Iterations of all clusters together.
     n_passes_ : int
         Passes of multi-start; without it, as many as clusters.
-    shifts_ : ndarray of shape (n_clusters_,)
+    shifts_ : ndarray of shape (K,)
         The shift of each cluster.
     shift_ : float
         The shift, where there is one for all; else the median of ``shifts_``.
@@ -209,6 +230,8 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         The affinity, and its parameters: with ``affinity="auto"`` what was taken.
     choice_ : Choice or None
         How it came about, to be printed; None where the affinity was given.
+    counts_ : ndarray of shape (n,)
+        How many copies stood for each object, with ``sample_weight``; else 1.
     n_features_in_ : int
         Number of columns of X.
 
@@ -235,6 +258,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "assign": [StrOptions({"refine", "average", "correlation", "mode"}), None],
         "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
+        "overlap": ["boolean", Interval(Real, 0, 1, closed="right")],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "multistart_params": [dict, None],
         "n_jobs": [Integral, None],
@@ -244,6 +268,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         "device": "no_validation",
         "callback": [callable, None],
         "verbose": ["verbose"],
+        "forget": [Interval(Real, 0, 1, closed="left")],
         **dict.fromkeys(MOVED, "no_validation"),
     }
 
@@ -259,6 +284,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         min_cluster_size: int = 1,
         assign: str | None = "refine",
         noise: float | str | None = "auto",
+        overlap: bool | float = False,
         n_starts: int = 1,
         multistart_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -268,6 +294,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
+        forget: float = 0.0,
         keep_noise: Any = "deprecated",
         start: Any = "deprecated",
         tol: Any = "deprecated",
@@ -285,6 +312,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         self.min_cluster_size = min_cluster_size
         self.assign = assign
         self.noise = noise
+        self.overlap = overlap
         self.n_starts = n_starts
         self.multistart_params = multistart_params
         self.n_jobs = n_jobs
@@ -294,6 +322,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         self.device = device
         self.callback = callback
         self.verbose = verbose
+        self.forget = forget
         self.keep_noise = keep_noise
         self.start = start
         self.tol = tol
@@ -329,10 +358,22 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         array([3, 4])
         """
         check_is_fitted(self, "similarity_")
-        return solve(self.similarity_, seeds=seeds, shift=shift, seed_shift=seed_shift)
+        objects, similarity = checked_seeds(seeds, self._n_objects), self.similarity_
+        if similarity.is_elliptic:  # in the metric of the first seed's cluster
+            similarity = similarity.for_cluster(max(0, int(self.labels_[objects[0]])))
+        copies: Copies | None = getattr(self, "_copies", None)
+        if copies is None:
+            return solve(similarity, seeds=objects, shift=shift, seed_shift=seed_shift)
+        found = solve(similarity, seeds=copies.copies_of(objects), shift=shift, seed_shift=seed_shift)
+        return copies.fold_cluster(found)
 
     def __sklearn_tags__(self) -> Any:
         return set_tags(super().__sklearn_tags__(), self.affinity)
+
+    def __copy__(self) -> Self:  # in this process, where the callback stays what it is
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -387,29 +428,48 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
         if self.assign == "mode":
             check_climbs(options, self.n_starts, self.checkpoint)
+        if self.overlap:
+            check_overlap(self)
         if self.n_starts > 1:
             check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
         return options
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X.
 
         Parameters
         ----------
-        X : array, sparse matrix, DataFrame, Dask array, tensor of shape (n, n_features), or Similarity
-            Rows of features; an n × n similarity for ``affinity="precomputed"``. Rows of a Dask array stay
+        X : array, sparse matrix, DataFrame, Dask array, tensor of shape (n, n_features), Similarity or graph
+            Rows of features; an n × n similarity for ``affinity="precomputed"``, which a networkx graph is by
+            itself (its objects are ``list(graph)``). Rows of a Dask array stay
             in their chunks, on the workers of the current ``distributed.Client`` where there is one; labels
             are then Dask arrays with the same chunks.
         y : None
             Not used.
+        sample_weight : array of shape (n,), optional
+            How many objects each row stands for. The answer is that of rows which are repeated so often, and
+            ``clusters_`` have their weights added up; a row of weight 0 is like a new object: it has the
+            label that ``predict`` gives, and probability 0. Weights that are not whole are rounded to copies
+            (``counts_``); those that add up to less than one for a row are scaled to that. Graphs of
+            neighbours may part copies: a row is where its first copy is. For rows or a matrix in memory.
 
         Returns
         -------
         DominantSets
             The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
         """
+        self.__dict__.pop("_copies", None)
+        copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
+        if copies is None:
+            return self._fit(X, y)
+        self._fit(copies.rows(X, self.affinity), y)._fold(copies, X)
+        return self
+
+    def _fit(self, X: Any, y: Any = None) -> Self:
         options = self._checked()
         self.__dict__.pop("_seen", None)  # batches of before
+        self.__dict__.pop("_before", None)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
@@ -423,7 +483,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
-        with bar or nullcontext(self.callback) as monitor.callback:
+        with bar or nullcontext(self.callback) as told, fit_tasks(self, X, y, told) as monitor.callback:
             self._find(similarity, options, monitor)
         del self._monitor
         self._warn()
@@ -448,6 +508,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
             self._checkpoint,
             _say if self.verbose else _silent,
             self.assign == "mode",
+            (SHARED if self.overlap is True else float(self.overlap)) if self.overlap else None,
         )
         found = find(similarity, request, random_state, monitor)
         self.end_, self.n_passes_ = found.end, found.n_passes
@@ -497,11 +558,7 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         self.exemplars_ = np.array([c.exemplar for c in clusters], dtype=np.int64)
         self.shifts_ = np.array([c.shift for c in clusters])
         self.n_iter_ = sum(c.n_iter for c in clusters)
-        memberships = np.zeros(cores.size)
-        for k, cluster in enumerate(clusters):
-            mine = cores[cluster.members] == k  # all of them, unless clusters overlap
-            memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-        self._memberships = memberships
+        self._memberships = memberships_of(clusters, cores)
         self._set_soft(self.similarity_)
 
     def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
@@ -638,6 +695,18 @@ class DominantSets(SoftAnswers, Streaming, ClusterMixin, BaseEstimator):  # type
         if self._levels:
             labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
         return labels
+
+
+def check_overlap(estimator: DominantSets) -> None:
+    """Refuse what clusters that share objects cannot have."""
+    for name, usual in (("n_starts", 1), ("checkpoint", None), ("algorithm", "auto")):
+        if getattr(estimator, name) != usual:
+            raise ValueError(f"overlap={estimator.overlap!r} needs {name}={usual!r}.")
+    if estimator.assign in ("mode", "correlation"):
+        raise ValueError(
+            f"overlap={estimator.overlap!r} goes with assign='refine', 'average' or None, got "
+            f"{estimator.assign!r}."
+        )
 
 
 def _say(number: int, cluster: DominantSet) -> None:

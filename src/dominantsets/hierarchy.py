@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import check_int, check_real, warn
+from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.nested import Group, Nested, alone, linkage
@@ -74,6 +75,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The cut that was asked for.
     n_iter_ : int
         Iterations of all dominant sets together.
+    end_ : End or None
+        What ended it early; None for a whole tree.
     similarity_ : Similarity
         The similarity.
     n_features_in_ : int
@@ -118,7 +121,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         return set_tags(super().__sklearn_tags__(), self.affinity)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Build the tree of X.
 
         Parameters
@@ -127,12 +130,44 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Rows of features; an n × n similarity for ``affinity="precomputed"``.
         y : None
             Not used.
+        sample_weight : array of shape (n,), optional
+            How many objects each row stands for, see :meth:`DominantSets.fit`: the tree is that of rows which
+            are repeated so often, each object once in it. A row of weight 0 is in the leaf where ``predict``
+            puts it.
 
         Returns
         -------
         DominantSetHierarchy
             The fitted estimator. Ctrl-C keeps the tree as far as it has come, and warns.
         """
+        self.__dict__.pop("_copies", None)
+        copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
+        if copies is None:
+            return self._fit(X)
+        self._fit(copies.rows(X, self.affinity))._fold(copies, X)
+        return self
+
+    def _fold(self, copies: Copies, X: Any) -> None:
+        """The tree of copies as one of objects."""
+        leaves = self._tree.leaves
+        self._copies = copies
+        if copies.pairwise:
+            self.n_features_in_ = copies.counts.size
+        for group in self.root_.walk():
+            group.objects = copies.fold_objects(group.objects)
+            group.core = group.core and copies.fold_cluster(group.core)
+        if copies.absent.size:
+            homes = self._leaf_of(new_objects(self, copies.without(X)))
+            for leaf, group in enumerate(leaves):
+                group.objects = np.union1d(group.objects, copies.absent[homes == leaf])
+            for group in reversed(list(self.root_.walk())):  # children before their parents
+                for child in group.children:
+                    group.objects = np.union1d(group.objects, child.objects)
+        self.leaves_ = self.cut(self.n_leaves_)
+        self.linkage_ = linkage(self.root_, copies.counts.size)
+        self.labels_ = self.cut(self._wanted)
+
+    def _fit(self, X: Any) -> Self:
         for name in FORMER:
             if not isinstance(value := getattr(self, name), str) or value != "deprecated":
                 warn(
@@ -147,6 +182,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         except KeyboardInterrupt:  # outside a solve, which returns on its own
             self._tree = tree = alone(similarity.n, None)
             tree.halt = End.INTERRUPTED
+        self.end_ = tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
         self.n_iter_ = sum(group.core.n_iter for group in tree.root.walk() if group.core is not None)
         self.leaves_, self.linkage_ = self.cut(self.n_leaves_), linkage(tree.root, similarity.n)
@@ -159,7 +195,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
         options, least = SolverOptions(cutoff=2e-12), int(self.min_cluster_size)
         if similarity.is_geometric:
-            return nested_points(similarity, similarity.degrees(), least, options, monitor)
+            return nested_points(similarity, least, options, monitor)
         if similarity.is_network:
             return nested_graph(similarity, least, monitor)
         if similarity.self_similarity is None:
@@ -197,8 +233,11 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
             Labels, the largest group first; -1 for objects of groups that come up above the shift.
         """
-        labels: Ints = self.similarity_.as_given(self._labels(self.groups(n_clusters, shift=shift)))
-        return labels
+        labels = self._labels(self.groups(n_clusters, shift=shift))
+        if hasattr(self, "_copies"):
+            return labels
+        given: Ints = self.similarity_.as_given(labels)
+        return given
 
     def groups(self, n_clusters: int | None = None, *, shift: float | None = None) -> list[Group]:
         """The groups of ``cut``, each with its dominant set.
@@ -234,7 +273,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return sorted(found, key=lambda group: (-group.objects.size, group.objects[0]))
 
     def _labels(self, groups: list[Group]) -> Ints:
-        labels = np.full(self.similarity_.n, -1, dtype=np.int64)
+        n = self._copies.counts.size if hasattr(self, "_copies") else self.similarity_.n
+        labels = np.full(n, -1, dtype=np.int64)
         for k, group in enumerate(groups):
             labels[group.objects] = k
         return labels
@@ -260,8 +300,13 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Labels; -1 for objects that have nothing in common with any group.
         """
         check_is_fitted(self)
-        X, tree = new_objects(self, X), self._tree
+        homes = self._leaf_of(new_objects(self, X))
         labels = self._labels(self.groups(n_clusters or self._wanted))
-        names = {leaf: labels[tree.leaves[place].objects[0]] for leaf, place in tree.names.items()}
+        of_leaves = np.array([labels[leaf.objects[0]] for leaf in self._tree.leaves])
+        return np.where(homes < 0, -1, of_leaves[homes])
+
+    def _leaf_of(self, X: Any) -> Ints:
+        """The leaves of new objects, -1 for those that have nothing in common with any."""
+        tree = self._tree
         found = tree.rule.of_new(self.similarity_, X)
-        return np.array([names.get(leaf, -1) for leaf in found.tolist()], dtype=np.int64)
+        return np.array([tree.names.get(leaf, -1) for leaf in found.tolist()], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Segmentation of colour images by path-based dominant sets. The only module that imports scikit-image."""
+"""Segmentation of colour images by dominant sets. The only module that imports scikit-image."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dominantsets._checks import check_int, check_real, missing_extra
+from dominantsets._scribbles import (
+    checked_scribbles,
+    label_regions,
+    means_of,
+    similarities,
+    split_at_strokes,
+)
 from dominantsets._typing import Floats
 from dominantsets.clusters.peeling import peel
 from dominantsets.labels.average import assign_by_average
@@ -18,6 +25,7 @@ from dominantsets.solvers import DominantSet
 try:
     from skimage.color import gray2rgb, rgb2hsv
     from skimage.filters import gaussian
+    from skimage.segmentation import slic
     from skimage.transform import resize
     from skimage.util import img_as_float64
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
@@ -25,6 +33,7 @@ except ModuleNotFoundError as error:  # pragma: no cover - depends on the instal
 
 
 SHIFT_PER_PIXEL = 0.03  # of the largest minimax distance; docs/decisions.md
+REGIONS = 600  # about so many regions of an image with scribbles: a matrix of 600 × 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,51 +43,73 @@ class Segmentation:
     Attributes
     ----------
     labels : ndarray of int, the shape of the image
-        The segment of each pixel, numbered from 0 in the order found.
+        The segment of each pixel, numbered from 0 in the order found; with scribbles their labels, and 0
+        where nothing is like the strokes of a single label.
     cores : ndarray of int, the shape of the image that was segmented
-        The same before leftover pixels were assigned, -1 for those; after downscaling.
+        The same before leftover pixels were assigned, -1 for those; after downscaling. With scribbles also
+        -1 where sets of several labels overlap.
     clusters : list of DominantSet
-        The dominant sets, with their certificates.
+        The dominant sets, with their certificates. Those around scribbles are sets of regions, without what
+        earlier ones of their label have, and without strokes of other labels.
+    regions : ndarray of int, the shape of cores
+        The objects that members of clusters number: pixels, or with scribbles regions of pixels.
     """
 
     labels: NDArray[np.int64]
     cores: NDArray[np.int64]
     clusters: list[DominantSet]
+    regions: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        height, width = self.labels.shape
+        return f"Segmentation({len(self.clusters)} segments of {height:,} × {width:,} pixels)"
 
 
 def segment(
     image: Any,
-    n_segments: int,
+    n_segments: int | None = None,
     *,
+    scribbles: Any = None,
     shift: float | str = "auto",
     smooth: float = 1.0,
     position: float = 0.0,
     downscale: int = 1,
 ) -> Segmentation:
-    r"""Segment an image into dominant sets of its pixels under path-based similarity.
+    r"""Segment an image into dominant sets of its pixels, or into what goes with strokes drawn on it.
 
     A pixel with hue h, saturation s and value v has the features :math:`[v, v s \sin h, v s \cos h]`
-    (Pavan and Pelillo, 2007). Two pixels are alike where a chain of small steps leads from one to the
-    other: similarity is :math:`\max(D) - D` with D the minimax distance. The segments are the dominant
-    sets of highest value, found exactly, one after another; pixels in none of them go to the segment with
-    the highest average similarity.
+    (Pavan and Pelillo, 2007). With ``n_segments``, two pixels are alike where a chain of small steps leads
+    from one to the other: similarity is :math:`\max(D) - D` with D the minimax distance. The segments are
+    the dominant sets of highest value, found exactly, one after another; pixels in none of them go to the
+    segment with the highest average similarity.
+
+    With ``scribbles``, about 600 small regions (SLIC) are alike by their mean features,
+    :math:`1 / (1 + D_{ij}^2 / (\sigma_i \sigma_j))` with :math:`\sigma_i` the mean distance to the seven
+    nearest. The strokes of one label are the seeds of constrained dominant sets (docs/theory-seeds.md),
+    one after another until every stroke is in one; strokes of other labels are never in them. A region
+    goes to the label that has a set with the largest average similarity to it. With one label only, what
+    is in none of its sets is 0; a second one, drawn on the background, tells more.
 
     Parameters
     ----------
     image : array of shape (h, w), (h, w, 3) or (h, w, 4)
         Grey, RGB or RGBA; 8 or 16 bit integers, or floats from 0 to 1. Transparency is ignored.
-    n_segments : int
-        Largest number of segments; fewer where the rest of the image falls to those found.
+    n_segments : int, optional
+        Largest number of segments; fewer where the rest of the image falls to those found. Either this or
+        scribbles.
+    scribbles : array of shape (h, w), optional
+        Strokes: a mask, or a label above 0 for each pixel that has one, 0 elsewhere.
     shift : float or "auto", default="auto"
         The resolution: the larger, the larger the segments. "auto" is 0.03 · pixels · max(D), which keeps
-        its meaning from thumbnails to full size; the paper's study has 15.
+        its meaning from thumbnails to full size; the paper's study has 15. With scribbles it is the shift
+        of regions without a stroke, "auto" one above which every set meets the strokes.
     smooth : float, default=1.0
         Standard deviation in pixels of a Gaussian blur before anything else. Chains of small steps run
         through the noise of a photograph; a light blur cuts them. 0 for none.
     position : float, default=0.0
         Weight of the pixel's coordinates, scaled to the image's longer side, as two more features.
     downscale : int, default=1
-        Segment an image this many times smaller, and scale the labels up again.
+        Segment an image this many times smaller, and scale the labels up again. Not with scribbles.
 
     Returns
     -------
@@ -93,8 +124,13 @@ def segment(
     >>> image[:, 3:] = (1.0, 0.2, 0.2)
     >>> segment(image, 2, smooth=0.0).labels[0]
     array([0, 0, 0, 1, 1, 1])
+    >>> strokes = np.zeros((4, 6), dtype=int)
+    >>> strokes[1, 0], strokes[2, 5] = 7, 4
+    >>> segment(image, scribbles=strokes, smooth=0.0).labels[0]
+    array([7, 7, 7, 4, 4, 4])
     """
-    check_int("n_segments", n_segments, at_least=1)
+    if (n_segments is None) == (scribbles is None):
+        raise ValueError("segment needs either n_segments or scribbles; give one of them.")
     check_int("downscale", downscale, at_least=1)
     if not isinstance(shift, str):
         check_real("shift", shift)
@@ -103,17 +139,19 @@ def segment(
     check_real("smooth", smooth, at_least=0.0)
     check_real("position", position, at_least=0.0)
     rgb = _as_rgb(image)
+    if scribbles is not None:
+        if downscale != 1:
+            raise ValueError(f"downscale={downscale} goes with n_segments only; scribbles have regions.")
+        return _around(rgb, checked_scribbles(scribbles, rgb.shape[:2]), shift, smooth, position)
+    check_int("n_segments", n_segments, at_least=1)
+    assert n_segments is not None
     shape = rgb.shape[:2]
     if smooth > 0:
         rgb = gaussian(rgb, sigma=smooth, channel_axis=-1)
     if downscale > 1:
         small = tuple(max(1, round(side / downscale)) for side in shape)
         rgb = resize(rgb, small, anti_aliasing=True)
-    features = color_features(rgb)
-    if position > 0:
-        places = np.indices(rgb.shape[:2]).reshape(2, -1).T / max(rgb.shape[:2])
-        features = np.column_stack([features, position * places])
-    similarity = Path(features)
+    similarity = Path(_features(rgb, position))
     alpha = SHIFT_PER_PIXEL * similarity.n * similarity.top if isinstance(shift, str) else float(shift)
     peeling = peel(similarity, min(n_segments, similarity.n), shift=alpha)
     clusters = list(peeling)
@@ -122,7 +160,29 @@ def segment(
     labels = labels.reshape(rgb.shape[:2])
     if downscale > 1:
         labels = resize(labels, shape, order=0, preserve_range=True, anti_aliasing=False).astype(np.int64)
-    return Segmentation(labels, cores, clusters)
+    return Segmentation(labels, cores, clusters, np.arange(similarity.n).reshape(cores.shape))
+
+
+def _around(
+    rgb: Floats, strokes: NDArray[np.int64], shift: float | str, smooth: float, position: float
+) -> Segmentation:
+    """What goes with the strokes of each label."""
+    regions = slic(rgb, n_segments=REGIONS, start_label=0)
+    regions, own = split_at_strokes(regions.astype(np.int64), strokes)
+    if smooth > 0:
+        rgb = gaussian(rgb, sigma=smooth, channel_axis=-1)
+    found = label_regions(similarities(means_of(_features(rgb, position), regions)), own, shift)
+    labels, cores = found.labels[regions], found.cores[regions]
+    return Segmentation(labels, cores, found.clusters, regions)
+
+
+def _features(rgb: Floats, position: float) -> Floats:
+    """Features of pixels: colour and, with a weight, place."""
+    features = color_features(rgb)
+    if position == 0:
+        return features
+    places = np.indices(rgb.shape[:2]).reshape(2, -1).T / max(rgb.shape[:2])
+    return np.column_stack([features, position * places])
 
 
 def color_features(rgb: Floats) -> Floats:

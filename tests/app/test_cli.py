@@ -19,9 +19,10 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 from typer.testing import CliRunner
 
-from dominantsets import DominantSets, __main__, __version__
-from dominantsets.app import cli, files, job
+from dominantsets import DominantSetHierarchy, DominantSets, __main__, __version__
+from dominantsets.app import files, job
 from dominantsets.app.cli import app
+from dominantsets.app.commands import _common
 from dominantsets.solvers import ALGORITHMS
 
 mpl.use("Agg")
@@ -46,35 +47,39 @@ def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for words in (
-        "dual",
+        "DominantSets(10)",
+        "KMeans(10)",
+        "HDBSCAN()",
         "pairwise",
         "away-steps",
         "Frank-Wolfe",
-        "working set",
-        "plain replicator",
-        "KMeans",
+        "dual",
     ):
         assert words in result.output
     page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 6
+    assert page.count("data:image/png;base64,") == 7
     assert "http" not in page.replace("http-equiv", "")  # nothing is loaded from elsewhere
-    assert len(list((tmp_path / "out").glob("*.png"))) == 6
+    assert len(list((tmp_path / "out").glob("*.png"))) == 7
 
 
 def test_version_and_help():
     assert __version__ in run("--version").output
     assert run("demonstrate").exit_code == 2
-    pages = {name: run(name, "--help").output for name in ("demo", "cluster", "segment", "info")}
+    pages = {
+        name: run(name, "--help").output
+        for name in ("demo", "cluster", "predict", "hierarchy", "segment", "info")
+    }
     for name, page in pages.items():
         assert name in run("--help").output
         assert "Example: dominantsets" in " ".join(page.split())
 
 
 def test_choices_are_the_librarys():
-    assert get_args(cli.Format) == files.FORMATS
-    assert get_args(cli.Affinity) == job.AFFINITIES_FOR_FEATURES
-    assert get_args(cli.Conversion) == job.CONVERSIONS
-    assert get_args(cli.Algorithm) == ALGORITHMS
+    assert get_args(_common.Format) == files.FORMATS
+    assert get_args(_common.Affinity) == job.AFFINITIES_FOR_FEATURES
+    assert get_args(_common.Conversion) == job.CONVERSIONS
+    assert get_args(_common.Scale) == tuple(job.SCALES)
+    assert get_args(_common.Algorithm) == ALGORITHMS
 
 
 def test_cluster_writes_everything(iris, tmp_path):
@@ -187,6 +192,129 @@ def test_graphs_and_distances(tmp_path):
         assert not first & second
 
 
+@pytest.mark.parametrize("name", ["out.graphml", "out.gexf"])
+def test_graphs_come_out_with_their_clusters(tmp_path, name):
+    graph = nx.karate_club_graph()
+    nx.write_graphml(graph, tmp_path / "k.graphml")
+    nx.to_pandas_edgelist(graph)[["source", "target", "weight"]].to_csv(tmp_path / "k.csv", index=False)
+    for source in ("k.graphml", "k.csv"):
+        for out in (name, "labels.csv"):
+            result = run("cluster", tmp_path / source, "-k", 2, "-o", tmp_path / out)
+            assert result.exit_code == 0, result.output
+        found = (nx.read_gexf if name.endswith("gexf") else nx.read_graphml)(tmp_path / name)
+        table = pd.read_csv(tmp_path / "labels.csv", dtype={"object": str}).set_index("object")
+        assert dict(found.nodes(data="cluster")) == table["label"].to_dict()
+        assert nx.utils.graphs_equal(
+            nx.Graph([(int(u), int(v)) for u, v in found.edges]), nx.Graph(graph.edges())
+        )
+    assert found.nodes["0"]["probability"] >= 0
+    assert "club" in nx.read_graphml(tmp_path / "k.graphml").nodes["0"]  # what the file said is kept
+    np.save(tmp_path / "x.npy", np.eye(5))
+    result = run("cluster", tmp_path / "x.npy", "-o", tmp_path / name)
+    assert result.exit_code == 2
+    assert "a graph comes out where one goes in" in result.stderr
+
+
+def test_columns_scale_and_parameters(tmp_path):
+    """Each option is the library's own."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([c + rng.normal(size=(40, 2)) for c in ((0, 0), (9, 0))]) * (1, 1000)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(name="n", other=0.0)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    arguments = ["cluster", tmp_path / "x.csv", "-k", 2, "-q", "--affinity", "rbf", "--affinity-param"]
+    result = run(*arguments, "gamma=0.5", "--columns", "a,b", "--scale", "standard")
+    assert result.exit_code == 0, result.output
+    labels = [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = DominantSets(2, affinity="rbf", affinity_params={"gamma": 0.5}, random_state=0).fit(scaled)
+    assert labels == model.labels_.tolist()
+    result = run(*arguments, "gamma=0.5", "--drop", "name,other", "--scale", "standard")
+    assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == labels
+    for wrong, words in (
+        (["gamma"], "not of the form name=value"),
+        (["gamma=0.5", "--drop", "name", "--n-starts", "4"], "give --shift, too"),
+        (["gamma=0.5", "--columns", "c"], "no column 'c'; its columns are: a, b, name, other"),
+    ):
+        result = run(*arguments, *wrong)
+        assert result.exit_code == 2
+        assert words in result.stderr
+    assert _common.params_of(["a=1", "b=0.5", "c=true", "d=none", "e=word"]) == {
+        "a": 1, "b": 0.5, "c": True, "d": None, "e": "word",
+    }  # fmt: skip
+
+
+def test_many_starts(tmp_path):
+    X, _ = make_blobs(80, centers=[(0, 0), (20, 0)], random_state=0)
+    np.save(tmp_path / "x.npy", X)
+    arguments = ["--affinity", "rbf", "--affinity-param", "gamma=0.5", "--shift", 1, "-k", 2, "-q"]
+    result = run("cluster", tmp_path / "x.npy", *arguments, "--n-starts", 6, "--random-state", 3)
+    assert result.exit_code == 0, result.output
+    model = DominantSets(
+        2, affinity="rbf", affinity_params={"gamma": 0.5}, shift=1.0, n_starts=6, random_state=3
+    ).fit(X)
+    labels = [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]]
+    assert labels == model.labels_.tolist()
+
+
+def test_predict(tmp_path):
+    """New objects get the labels that the model gives them; their columns are found by name."""
+    X, _ = make_blobs(90, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(kind="k")
+    frame.iloc[:80].to_csv(tmp_path / "known.csv", index=False)
+    frame.iloc[80:][["b", "a"]].to_csv(tmp_path / "new.csv", index=False, sep=";")
+    arguments = [tmp_path / "known.csv", tmp_path / "new.csv", "-k", 3, "--label-column", "kind"]
+    result = run("predict", *arguments, "-o", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    expected = DominantSets(3, random_state=0).fit(X[:80]).predict(X[80:])
+    assert pd.read_csv(tmp_path / "p.csv")["label"].tolist() == expected.tolist()
+    np.save(tmp_path / "known.npy", X[:80])
+    np.save(tmp_path / "new.npy", X[80:, :1])
+    result = run("predict", tmp_path / "known.npy", tmp_path / "new.npy")
+    assert result.exit_code == 2
+    assert "has 1 features, and the objects that are known have 2" in result.stderr
+    (tmp_path / "g.edges").write_text("a b\nb c\n")
+    assert "this is a graph" in run("predict", tmp_path / "g.edges", tmp_path / "g.edges").stderr
+
+
+def test_hierarchy(iris, tmp_path):
+    out, tree, picture = (tmp_path / name for name in ("g.csv", "t.json", "t.png"))
+    result = run(
+        "hierarchy", iris, "--drop", "target", "-k", 2, "-k", 3, "-o", out, "--tree", tree, "--plot", picture
+    )
+    assert result.exit_code == 0, result.output
+    model = DominantSetHierarchy().fit(load_iris().data)
+    frame = pd.read_csv(out)
+    for k in (2, 3):
+        assert frame[f"groups_{k}"].tolist() == model.cut(k).tolist()
+    groups = json.loads(tree.read_text(encoding="utf-8"))["groups"]
+    leaves = [group for group in groups if group["objects"] is not None]
+    assert sorted(i for leaf in leaves for i in leaf["objects"]) == list(range(150))  # every object, once
+    for group in groups[1:]:
+        parent = groups[group["parent"]]
+        assert parent["size"] > group["size"]
+        assert group["shift_to"] == parent["shift_from"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    result = run("hierarchy", iris, "--drop", "target", "-k", 150)
+    assert result.exit_code == 2
+    assert "more than the" in result.stderr
+
+
+def test_the_first_fit_says_that_it_compiles(tmp_path):
+    from numba import njit
+
+    from dominantsets.compiled.jit import telling
+
+    said = []
+    function = njit(lambda x: x + 1)
+    with telling(lambda: said.append("compiling")):
+        function(1)
+        function(1.0)  # another version: said already
+    assert said == ["compiling"]
+    with telling(lambda: said.append("again")):
+        function(1)
+    assert said == ["compiling"]
+
+
 def test_a_time_limit_gives_partial_results_and_exit_code_3(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4_000, 30)))
     result = run(
@@ -219,20 +347,62 @@ def test_ctrl_c_writes_what_was_found(tmp_path):
 
 
 def test_segment(tmp_path):
+    """The map has the size of the picture, its colours are labels; the figure is another file."""
+    from PIL import Image
     from skimage.data import coffee
     from skimage.io import imsave
 
     imsave(tmp_path / "c.png", coffee()[::8, ::8])
     for name in ("s.png", "s.npy"):
-        result = run("segment", tmp_path / "c.png", "-k", 3, "-o", tmp_path / name)
+        result = run(
+            "segment", tmp_path / "c.png", "-k", 3, "-o", tmp_path / name, "--figure", tmp_path / "f.png"
+        )
         assert result.exit_code == 0, result.output
         assert "segments:" in result.output
-    assert np.load(tmp_path / "s.npy").shape == (50, 75)
+    labels = np.load(tmp_path / "s.npy")
+    assert labels.shape == (50, 75)
+    with Image.open(tmp_path / "s.png") as image:
+        np.testing.assert_array_equal(np.asarray(image), labels)
+        shown = np.asarray(image.convert("RGB")).reshape(-1, 3)
+        assert len(np.unique(shown, axis=0)) == len(np.unique(labels))  # a colour each
+    with Image.open(tmp_path / "f.png") as image:
+        assert image.size != (75, 50)
     (tmp_path / "bad.png").write_bytes(b"no picture")
     result = run("segment", tmp_path / "bad.png", "-o", tmp_path / "x.png")
     assert result.exit_code == 2
     assert "not a picture" in result.stderr
     assert not (tmp_path / "x.png").exists()
+    with pytest.raises(files.FileError, match=r"300 segments; use \.npy"):
+        files.write_label_map(tmp_path / "many.png", np.arange(300).reshape(20, 15))
+
+
+def test_segment_with_scribbles(tmp_path):
+    """Red strokes on the left half, white ones on the right: colours are labels in increasing order."""
+    from skimage.io import imsave
+
+    picture = np.full((20, 30, 3), 40, dtype=np.uint8)
+    picture[:, 15:] = (250, 200, 90)
+    strokes = np.zeros((20, 30, 4), dtype=np.uint8)
+    strokes[5:15, 4] = (255, 0, 0, 255)
+    strokes[5:15, 25] = (255, 255, 255, 255)
+    imsave(tmp_path / "p.png", picture)
+    imsave(tmp_path / "s.png", strokes)
+    np.save(tmp_path / "s.npy", np.where(strokes[..., 1] > 0, 2, 1) * (strokes[..., 3] > 0))
+    for name in ("s.png", "s.npy"):
+        command = ("segment", tmp_path / "p.png", "--scribbles", tmp_path / name, "--smooth", 0)
+        result = run(*command, "-o", tmp_path / "out.npy")
+        assert result.exit_code == 0, result.output
+        assert "2 segments: 50.0%, 50.0%" in result.output
+        assert (np.load(tmp_path / "out.npy") == np.where(np.arange(30) < 15, 1, 2)).all()
+    imsave(tmp_path / "small.png", strokes[:10])
+    imsave(tmp_path / "photo.png", np.arange(600, dtype=np.uint8).reshape(20, 30))
+    for name, words in (("small.png", "shape (20, 30) of the image"), ("photo.png", "more than 100 labels")):
+        result = run("segment", tmp_path / "p.png", "--scribbles", tmp_path / name, "-o", tmp_path / "x.npy")
+        assert result.exit_code == 2
+        assert words in " ".join(result.stderr.split())
+        assert not (tmp_path / "x.npy").exists()
+    result = run("segment", tmp_path / "p.png", "--scribbles", tmp_path / "s.png", "-o", tmp_path / "s.png")
+    assert result.exit_code == 2
 
 
 @pytest.mark.subprocess
@@ -282,6 +452,20 @@ def test_module_is_runnable():
         [sys.executable, "-m", "dominantsets", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == f"dominantsets {__version__}"
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize("argument", ["--version", "--help", "cluster --help"])
+def test_help_waits_for_no_library(argument):
+    """Numba and scikit-learn take seconds to load; a page of help needs none of them."""
+    code = (
+        "import sys; from dominantsets.__main__ import main\n"
+        f"sys.argv = ['dominantsets', *{argument.split()!r}]\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(*({name.split('.')[0] for name in sys.modules} & {'numpy', 'numba', 'scipy', 'sklearn'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
 
 
 def test_without_the_extra_one_sentence_and_exit_code_2(monkeypatch, capsys):

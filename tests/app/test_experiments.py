@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import reference
 from dominantsets import as_similarity, solve
 from dominantsets.app import experiments
-from dominantsets.app.cli import Which, app
+from dominantsets.app.cli import app
+from dominantsets.app.commands._common import Which
 from dominantsets.app.experiments import (
     STUDIES,
     StudyError,

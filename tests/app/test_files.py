@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pickle
@@ -142,7 +143,12 @@ class Trap:
         ("a.csv", b"a,b\n1,2\n\xff\xfe,3\n", "line 3 is not UTF-8"),
         ("a.csv", b"\x89PNG\0\0", "not a text file"),
         ("a.csv", b",".join([b"1"] * 1_000_000), "1,000,000 columns; are the objects its columns"),
-        ("a.tsv", b"1,2\n3,4\n", "which is not a number"),
+        ("a.tsv", b"x\ty\n1\ta\n2\tb\n", "column 'y' holds text, not numbers: leave it out with --drop y"),
+        ("a.csv", b"x,y,z\n1,a,p q\n2,b,r\n", "columns 'y', 'z' hold text, .* with --drop y,z"),
+        ("a.csv", b"# nothing\n# else\n", "comments and no data"),
+        ("a.csv.gz", b"1,2\n3,4\n", "not a whole .gz file"),
+        ("a.csv.gz", gzip.compress(b"1,2\n" * 99, mtime=0)[:-9], "not a whole .gz file"),
+        ("a.gexf", b"<gexf", "not a whole GEXF"),
         ("a.npy", b"not numpy at all", "not a whole .npy file"),
         ("a.npy", truncated(lambda f: np.save(f, X)), "not a whole .npy file"),
         ("a.npy", truncated(lambda f: np.save(f, X), 1).replace(b"False", b"#alse"), "not a whole .npy file"),

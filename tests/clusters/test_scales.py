@@ -8,9 +8,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, as_similarity
-from dominantsets.clusters import modes
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.clusters.scales import Scales, chosen
+from dominantsets.rows import points
 from dominantsets.solvers import Monitor
 from support import CORNERS, assert_certified
 
@@ -265,7 +265,7 @@ def test_a_time_limit_inside_the_tree_gives_what_is_there():
     assert len(model.labels_) == len(X)
     assert set(model.labels_) <= {-1, *range(model.n_clusters_)}
     assert_certified(as_similarity(X, "sqeuclidean").toarray(), model.clusters_[0], rounding=1e-9)
-    scales = Scales(as_similarity(X, "sqeuclidean"), model.similarity_.degrees(), 4, 1, Monitor(0.0))
+    scales = Scales(as_similarity(X, "sqeuclidean"), model.similarity_.spread(), 4, 1, Monitor(0.0))
     assert scales.tree.levels.size == 1
     assert scales.balls
 
@@ -298,11 +298,11 @@ def test_ctrl_c_between_two_clusters_keeps_those_before(monkeypatch):
 
     solve, calls = OwnScales._solve, []
 
-    def interrupted(self, ball, shift):
-        calls.append(shift)
+    def interrupted(self):
+        calls.append(self)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return solve(self, ball, shift)
+        return solve(self)
 
     monkeypatch.setattr(OwnScales, "_solve", interrupted)
     X, _ = unequal()
@@ -324,7 +324,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     X, _ = unequal()
     every = DominantSets(affinity="sqeuclidean").fit(X)
     for threads in (1, 3):
-        monkeypatch.setattr(modes, "N_THREADS", threads)
+        monkeypatch.setattr(points, "N_THREADS", threads)
         other = DominantSets(affinity="sqeuclidean").fit(X)
         np.testing.assert_array_equal(other.labels_, every.labels_)
         np.testing.assert_array_equal(other.shifts_, every.shifts_)

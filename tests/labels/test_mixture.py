@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln
 from scipy.stats import chi2, gamma, multivariate_normal
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import mixture
 from dominantsets.labels.clouds import Clouds, Fit, Start, fit_clouds, gain_of_two
-from dominantsets.labels.mixture import Labelling, Verdict
 from dominantsets.rows.base import Cores
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 from support import CORNERS
@@ -54,16 +54,23 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
     t = np.array(squares)
     constant = -0.5 * dimension * np.log(2.0 * np.pi * variance)
     cores = Cores([None], np.zeros(1), np.array([0.5 / variance]), np.array([constant]))
-    rule = Labelling(cores, dimension, np.zeros(1), None, None, np.full(1, 1e-12), Verdict(False, 0.0, ""))
-    score = constant - 0.5 * t / variance
-    labels, probabilities = rule.labels(np.zeros(t.size, dtype=np.int64), score, None, None)
+    rule = Rule(cores, dimension, np.zeros(1), np.full(1, 1e-12))
+    score, scores = constant - 0.5 * t / variance, {}
+
+    def nearest(asked):
+        return np.zeros(t.size, dtype=np.int64), scores[id(asked)].copy()
+
+    scores[id(cores)] = score
+    labels, probabilities = rule.decide(nearest, gammaincc, np.asarray)
     expected = gamma.sf(t, 0.5 * dimension, scale=2.0 * variance)
     far = expected < 1e-12
     np.testing.assert_array_equal(labels, np.where(far, -1, 0))
     np.testing.assert_allclose(probabilities, np.where(far, 0.0, expected), rtol=1e-6, atol=1e-12)
     # a background that is denser takes an object away
     level = float(np.median(score))
-    behind, none = rule.labels(np.zeros(t.size, dtype=np.int64), score, np.full(t.size, level), None)
+    background = Cores([None], np.zeros(1), np.zeros(1), np.array([level]))
+    scores[id(background)] = np.full(t.size, level)
+    behind, none = rule._replace(background=background).decide(nearest, gammaincc, np.asarray)
     np.testing.assert_array_equal(behind < 0, (score < level) | far)
     assert (none[behind < 0] == 0.0).all()
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from dominantsets import DominantSets, solve, trajectory
 from dominantsets.app.report import Report
@@ -44,7 +48,7 @@ def fitted():
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_clusters_in_the_plane(d):
     X, _ = make_blobs(120, centers=3, n_features=d, random_state=0)
-    model = DominantSets(2, affinity="sqeuclidean").fit(X)
+    model = DominantSets(2, affinity="sqeuclidean", noise=0.1).fit(X)
     display = ClusterDisplay.from_estimator(model, X)
     noise, *found, exemplars = display.ax_.collections
     assert len(noise.get_offsets()) == (model.labels_ < 0).sum()
@@ -59,6 +63,46 @@ def test_clusters_in_the_plane(d):
     assert ClusterDisplay.from_estimator(model, X, ax=ax).ax_ is ax
     with pytest.raises(ValueError, match="X has 7 rows, the estimator was fitted on 120"):
         ClusterDisplay.from_estimator(model, X[:7])
+
+
+def test_axes_have_the_names_of_the_columns():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(30, 3)), 8 + rng.normal(size=(30, 3))]) * (1, 100, 1)
+    frame = pd.DataFrame(X, columns=["width", "height", "depth"])
+    for data, names in (
+        (frame[["width", "height"]], ("width", "height")),
+        (frame[["depth"]], ("depth", "")),
+        (frame, ("first principal component", "second principal component")),
+        (X[:, :2], ("", "")),
+    ):
+        ax = ClusterDisplay.from_estimator(DominantSets(2).fit(data), data).ax_
+        assert (ax.get_xlabel(), ax.get_ylabel()) == names
+    ax = ClusterDisplay.from_estimator(DominantSets(2).fit(X[:, :2]), X[:, :2], names=["a", "b"]).ax_
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+
+
+def test_a_pipeline_is_drawn_as_its_last_step_sees_it():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(30, 2)), 8 + rng.normal(size=(30, 2))]) * (1, 100)
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    model = make_pipeline(StandardScaler(), DominantSets(2)).fit(frame)
+    display = ClusterDisplay.from_estimator(model, frame)
+    np.testing.assert_allclose(display.points, (X - X.mean(axis=0)) / X.std(axis=0))
+    assert display.ax_.get_xlabel() == "width"
+    two = make_pipeline(StandardScaler(), PCA(1), DominantSets(2)).fit(X)
+    assert ClusterDisplay.from_estimator(two, X).ax_.get_xlabel() == "pca0"
+
+
+def test_more_clusters_than_colours_have_numbers():
+    centers = [(9 * i, 9 * j) for i in range(4) for j in range(3)]
+    X, _ = make_blobs(240, centers=centers, random_state=0)
+    model = DominantSets(12, affinity="sqeuclidean").fit(X)
+    display = ClusterDisplay.from_estimator(model, X)
+    assert [text.get_text() for text in display.ax_.texts] == [str(k) for k in range(model.n_clusters_)]
+    for text, exemplar in zip(display.ax_.texts, model.exemplars_, strict=True):
+        np.testing.assert_allclose(text.get_position(), X[exemplar])
+    colors = [color_of(k) for k in range(256)]
+    assert len({*colors, NOISE}) == 257
 
 
 def test_the_similarity_matrix_in_the_order_of_clusters(fitted, monkeypatch):
@@ -96,18 +140,25 @@ def test_membership_profiles(fitted):
 
 def test_traces():
     A = random_similarity(60, seed=0)
-    one = solve(A, algorithm="pairwise", trace=True)
+    one, other = (solve(A, algorithm=name, trace=True) for name in ("pairwise", "away"))
     display = TraceDisplay.from_cluster(one)
-    value, gap, support = display.axes_
-    assert [ax.get_ylabel() for ax in display.axes_] == ["value below the last", "gap", "support"]
+    _, gap, support = display.axes_
+    assert [ax.get_ylabel() for ax in display.axes_] == ["value below the best", "gap", "support"]
     np.testing.assert_allclose(support.lines[0].get_ydata(), one.trace.support_size)
+    np.testing.assert_allclose(support.lines[0].get_xdata(), one.trace.seconds)
     assert gap.get_yscale() == "log"
     assert gap.get_xscale() == "log"
-    other = solve(A, algorithm="away", trace=True)
-    TraceDisplay.from_cluster(other, axes=display.axes_)
+    value, *_ = TraceDisplay.from_clusters([one, other], against="iteration").axes_
     assert [line.get_label() for line in value.lines] == ["pairwise", "away"]
+    best = max(one.value, other.value, *one.trace.value, *other.trace.value)
+    for line, run in zip(value.lines, (one, other), strict=True):  # one reference for both
+        shown = np.asarray(line.get_ydata())
+        np.testing.assert_allclose(shown, np.where(run.trace.value < best, best - run.trace.value, np.nan))
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(run.trace) + 1))
     with pytest.raises(ValueError, match="trace=True"):
         TraceDisplay.from_cluster(solve(A))
+    with pytest.raises(ValueError, match="against='hours' is not known"):
+        TraceDisplay.from_cluster(one, against="hours")
 
 
 def test_a_trajectory_has_a_line_for_each_object_and_for_each_cut():
@@ -143,7 +194,9 @@ def test_segments_over_their_image(dtype, grey):
     np.testing.assert_allclose(shown[:, :8], 0.0)
     np.testing.assert_allclose(shown[:, 8:], 1.0)
     with pytest.raises(ValueError, match="pixels"):
-        SegmentationDisplay.from_segmentation(Segmentation(found.labels[:3], found.cores, []), image)
+        SegmentationDisplay.from_segmentation(
+            Segmentation(found.labels[:3], found.cores, [], found.regions), image
+        )
 
 
 def test_colours_are_told_apart_by_the_colour_blind():

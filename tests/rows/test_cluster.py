@@ -195,12 +195,13 @@ def test_a_worker_joins(client, undisturbed, workers):
 
 
 def test_a_round_that_times_out(client, undisturbed, workers):
-    """A worker that hangs: its pieces are worked on elsewhere."""
-    pid = next(iter(workers.values()))
+    """A worker that hangs: its pieces are worked on elsewhere, also where the scheduler knows them on it."""
+    address, pid = next(iter(workers.items()))
+    kept = client.compute(chunked().to_delayed().ravel().tolist(), workers=[address])
+    distributed.wait(kept)
     hang = Once(lambda: os.kill(pid, signal.SIGSTOP))
-    DominantSets(1, shift=1.0, affinity="sqeuclidean").fit(
-        chunked()
-    )  # workers that have just started take seconds to import
+    # workers that have just started take seconds to import
+    DominantSets(1, shift=1.0, affinity="sqeuclidean").fit(chunked())
     try:
         with dask.config.set({"dominantsets.round-timeout": 12}):
             disturbed = DominantSets(callback=hang, **OPTIONS).fit(chunked())

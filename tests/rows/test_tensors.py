@@ -20,7 +20,7 @@ from dominantsets import DominantSets, End, Status, as_similarity, multistart, p
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
 from dominantsets.rows.base import Cores
-from dominantsets.solvers import Problem, make_problem
+from dominantsets.solvers import Monitor, Problem, SolverOptions, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
 from support import as_memmap, assert_certified, assert_same_cluster, features, formula, press_ctrl_c
@@ -36,7 +36,7 @@ from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
-TYPES = ("float64", "float32", "float16", "bfloat16")
+TYPES, CODES = ("float64", "float32", "float16", "bfloat16"), ("int8", "uint8", "bool")
 
 
 @pytest.fixture(params=DEVICES)
@@ -50,7 +50,9 @@ def rows_of(S):
 
 
 def stored(X, dtype, device):
-    """A tensor, and what it really holds, in float64."""
+    """A tensor, and what it really holds, in float64: of codes whole numbers, or bits."""
+    bits = (np.median(X) < X) | (np.arange(X.shape[1]) == 0)  # no row of zeros
+    X = {"int8": 5.0 * X, "uint8": 5.0 * X, "bool": bits}.get(dtype, X)
     tensor = torch.tensor(X).to(getattr(torch, dtype)).to(device)
     return tensor, tensor.double().cpu().numpy()
 
@@ -59,7 +61,7 @@ def stored(X, dtype, device):
 
 
 @pytest.mark.parametrize("kind", [*LOW_RANK, "rbf", "laplacian"])
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", [*TYPES, *CODES])
 def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     tensor, X = stored(np.abs(features()), dtype, device)
     params = {"gamma": 0.1} if kind in ("rbf", "laplacian") else {}
@@ -69,7 +71,7 @@ def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     rng = np.random.default_rng(0)
     support, weights = np.array([3, 11, 40]), np.array([0.2, 0.5, 0.3])
     np.testing.assert_allclose(S.gradient(support, weights), A[:, support] @ weights, **close)
-    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(S.degrees(), A.sum(axis=1), rtol=1e-12, atol=1e-12 * A.max())
     np.testing.assert_allclose(S.column(7), A[:, 7], **close)
     alive = rng.random(60) < 0.6
     problem = make_problem(S, 0.5)
@@ -124,14 +126,17 @@ def test_offsets(device):
     st.booleans(),
 )
 def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks):
-    """x(w), tau, f, the derivative of tau and J of each start are those of the compiled single pass."""
+    """x(w), tau, f and U'x of each start, at its own shift, are those of the compiled single pass."""
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(n, d)) + 3.0 if kind != "linear" else rng.random((n, d))
     tensor, X = stored(data, dtype, "cpu")
     S = as_similarity(X, kind)
-    problem = Problem(S, (0.1 + times) * S.self_similarity)
+    problems = [Problem(S, (0.1 + share * times) * S.self_similarity) for share in (1.0, 0.0, 2.0)]
     gone = np.flatnonzero(rng.random(n) < 0.3)
-    problem.remove(gone[: n - 2])
+    for problem in problems:
+        problem.remove(gone[: n - 2])
+    problem = problems[1]
+    shifts = torch.tensor([one.shift for one in problems], dtype=torch.float64)
     dual = Dual(problem)
     alive = np.flatnonzero(problem.alive)
     W = np.array([dual.image(rng.choice(alive, 1), np.ones(1)) * scale for scale in (1.0, 1.0, 0.5)])
@@ -142,15 +147,16 @@ def test_a_batch_is_as_many_passes_alone(kind, dtype, n, d, seed, times, blocks)
             patch.setitem(tensor_dual.PART_NUMBERS, "cpu", 1)
         local = rows_of(as_similarity(tensor, kind))
         together = TensorDual(local, problem.shift, torch.tensor(problem.alive), problem.n_alive)
-        first = together.at(torch.tensor(W))
-        again = together.at(torch.tensor(W) * 0.9, first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1))
+        first = together.at(torch.tensor(W), shifts)
+        level = first.tau - 0.1 * (first.mean * torch.tensor(W)).sum(1)
+        again = together.at(torch.tensor(W) * 0.9, shifts, level)
     for trial, points in ((first, W), (again, 0.9 * W)):
         weights = torch.zeros(3, n, dtype=torch.float64)
         owner = trial.tiles.owner[:, None].expand_as(trial.tiles.valid)
         here = trial.tiles.valid
         weights[owner[here], trial.tiles.objects[here]] += trial.weights[here]
         for k, w in enumerate(points):
-            alone = Dual(problem).at(w)
+            alone = Dual(problems[k]).at(w)
             expected = np.zeros(n)
             expected[alone.members] = alone.weights
             np.testing.assert_allclose(weights[k].numpy(), expected, atol=1e-9)
@@ -168,12 +174,13 @@ def test_the_bound_of_tau_and_its_jacobian(kind):
     S = as_similarity(torch.tensor(X), kind)
     together = TensorDual(rows_of(S), 5.0 * S.self_similarity, torch.ones(200, dtype=torch.bool), 200)
     W = rows_of(S).chosen(torch.tensor([0, 50])).u
-    here = together.at(W)
+    shifts = torch.full((2,), 5.0 * S.self_similarity, dtype=torch.float64)
+    here = together.at(W, shifts)
     h = 1e-6
     for axis in range(3):
         moved = W.clone()
         moved[:, axis] += h
-        there = together.at(moved)
+        there = together.at(moved, shifts)
         slope = (there.image - here.image) / h
         np.testing.assert_allclose(slope, here.jacobian[:, :, axis], rtol=1e-3, atol=1e-5)
         np.testing.assert_allclose((there.tau - here.tau) / h, here.mean[:, axis], rtol=1e-4, atol=1e-5)
@@ -188,10 +195,11 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
         rows_of(S), 0.01 * S.n * S.self_similarity / 4, torch.ones(S.n, dtype=torch.bool), S.n
     )
     W = rows_of(S).chosen(torch.arange(0, 20_000, 1_000)).u
-    trial = together.at(W)
+    shifts = torch.full((len(W),), 0.01 * S.n * S.self_similarity / 4, dtype=torch.float64)
+    trial = together.at(W, shifts)
     assert together.clock.counts["sweeps"] <= 2
     before = together.clock.counts["sweeps"]
-    together.at(trial.image, trial.tau + ((trial.image - W) * trial.mean).sum(1))
+    together.at(trial.image, shifts, trial.tau + ((trial.image - W) * trial.mean).sum(1))
     assert together.clock.counts["sweeps"] == before + 1
 
 
@@ -215,7 +223,7 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             for tensor_dual.FUSED in (True, False):
                 together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
                 assert together.fused is tensor_dual.FUSED
-                trials.append(together.at(W))
+                trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
                 assert together.above(W, trials[0].tau - 1e9, 10) is None
             assert not tensor_dual._broken
@@ -665,3 +673,102 @@ def test_the_precision_of_products_is_left_as_it_was():
         warnings.simplefilter("error")
         DominantSets(2, affinity="sqeuclidean").fit(torch.tensor(features(100, 3), dtype=torch.float32))
     assert torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+def test_many_starts_at_shifts_of_their_own_are_as_many_problems(kind, device):
+    rng = np.random.default_rng(3)
+    centres = 6.0 * rng.random((4, 5)) + 3.0
+    tensor, X = stored(
+        centres[rng.integers(4, size=400)] + 0.3 * rng.normal(size=(400, 5)), "float64", device
+    )
+    S, plain = as_similarity(tensor, kind), as_similarity(X, kind)
+    objects, shares = rng.choice(400, size=(6, 3)), np.array([0.5, 0.3, 0.2])
+    starts = [Point(np.sort(some), shares) for some in objects]
+    shifts = plain.self_similarity * np.array([0.5, 2.0, 8.0, 0.1, 30.0, 90.0])
+    options = SolverOptions().checked()
+    ours = list(make_problem(S, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
+    theirs = list(make_problem(plain, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
+    A = formula(kind, X)
+    for one, other, shift in zip(ours, theirs, shifts, strict=True):
+        assert one.shift == other.shift == shift
+        assert_certified(A, one)
+        assert_same_cluster(one, other)
+
+
+def test_labels_of_new_rows_are_made_where_they_are(device):
+    X, _ = make_blobs(600, 4, centers=5, random_state=0)
+    X[::7] = 12.0 * np.random.default_rng(0).normal(size=X[::7].shape)
+    tensor = torch.tensor(X, device=device)
+    model = DominantSets(5, affinity="sqeuclidean").fit(tensor)
+    np.testing.assert_array_equal(model.predict(tensor), model.labels_)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    host = DominantSets(5, affinity="sqeuclidean").fit(X)
+    np.testing.assert_array_equal(host.labels_, model.labels_)
+    np.testing.assert_allclose(host.probabilities_, model.probabilities_, atol=1e-9)
+
+
+class Foreign:
+    """An array of a library that we do not know: it says only how to share its memory."""
+
+    def __init__(self, X):
+        self._X = X
+
+    def __dlpack__(self, **asked):
+        return self._X.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self._X.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_come_in_by_dlpack(device):
+    X, _ = make_blobs(300, 3, centers=3, random_state=1)
+    plain = DominantSets(3, affinity="sqeuclidean").fit(X)
+    foreign = Foreign(torch.tensor(X, device=device))
+    model = DominantSets(3, affinity="sqeuclidean").fit(foreign)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_array_equal(model.predict(foreign), plain.labels_)
+    assert as_similarity(foreign, "cosine").n == 300
+
+
+@pytest.mark.parametrize("dtype", CODES)
+def test_codes_are_clustered_as_their_numbers(dtype, device):
+    """Codes about three words, some of them wrong: certificates are those of the stored numbers."""
+    rng = np.random.default_rng(2)
+    words = rng.integers(2, size=(3, 64)) * (1 if dtype == "bool" else 90)
+    codes = words[rng.integers(3, size=400)]
+    wrong = rng.random(codes.shape) < 0.1
+    codes = np.where(wrong, words.max() - codes, codes).astype(dtype)
+    tensor = torch.tensor(codes, device=device)
+    model = DominantSets(3, affinity="sqeuclidean").fit(tensor)
+    other = DominantSets(3, affinity="sqeuclidean", device=device).fit(codes)
+    numbers = codes.astype(np.float64)
+    plain = DominantSets(3, affinity="sqeuclidean").fit(numbers)
+    assert tensor.element_size() == model.similarity_.rows.features.stored.element_size() == 1
+    for ours in (model, other):
+        np.testing.assert_array_equal(ours.labels_, plain.labels_)
+        for cluster, same in zip(ours.clusters_, plain.clusters_, strict=True):
+            assert_certified(formula("sqeuclidean", numbers), cluster)
+            assert_same_cluster(cluster, same)
+
+
+def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
+    X = torch.tensor(features(500, 3), device=device)
+    monkeypatch.setattr(tensors, "_room", {})
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (10**9, 4 * 10**9))
+    rooms, measure = [], tensor_operations.measure
+
+    def crowded(rows, *asked):
+        rooms.append(tensors._room.get(str(rows.device), 1.0))
+        if rooms[-1] > 0.2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return measure(rows, *asked)
+
+    monkeypatch.setattr(tensor_operations, "measure", crowded)
+    S = as_similarity(X, "sqeuclidean")
+    assert rooms == [1.0, 0.5, 0.25, 0.125]
+    np.testing.assert_allclose(S.toarray(), formula("sqeuclidean", X.cpu().numpy()), atol=1e-10)
+    monkeypatch.setattr(tensors, "SMALLEST_ROOM", 1.0)
+    monkeypatch.setattr(tensors, "_room", {})
+    with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
+        as_similarity(X, "sqeuclidean")

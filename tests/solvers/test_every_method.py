@@ -54,6 +54,7 @@ def test_a_converged_answer_satisfies_the_kkt_conditions(method, A, shift):
 def test_value_never_falls(method, A, shift):
     cluster = run(A, method, shift=shift, trace=True, max_iter=300)
     assert cluster.trace is not None
+    assert (np.diff(cluster.trace.seconds, prepend=0.0) >= 0.0).all()  # a clock that goes forward
     values = np.append(cluster.trace.value, cluster.value)
     assert np.diff(values).min(initial=0.0) >= -1e-13 * max(1.0, abs(shift))
     return len(values) > 1

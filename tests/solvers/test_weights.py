@@ -167,7 +167,7 @@ def test_objects_without_weight_are_not_there():
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(-np.ones(5), "negative, NaN or infinite"), (np.zeros(5), "all weights are 0"),
+    [(-np.ones(5), "negative, NaN or infinite"), (np.zeros(5), "all weights are zero"),
      (np.ones(4), "each of 5 objects"), (np.full(5, np.nan), "negative, NaN or infinite"),
      ("heavy", "must be numbers")],
 )  # fmt: skip
@@ -178,11 +178,75 @@ def test_weights_that_cannot_be_meant(weights, message):
 
 
 def test_what_cannot_have_weights_says_so():
-    with pytest.raises(ValueError, match="how alike an object is to its copy"):
+    with pytest.raises(ValueError, match="needs a shift above 0 here, got 0"):
         solve(neighbor_graph(100), sample_weight=np.ones(100))
-    with pytest.raises(ValueError, match="cannot be given together"):
-        solve(random_similarity(5), sample_weight=np.ones(5), seeds=0)
+    with pytest.raises(ValueError, match="weld=True gives seeds equal weights"):
+        solve(random_similarity(5), sample_weight=np.ones(5), seeds=0, weld=True)
+    with pytest.raises(ValueError, match="seed 2 has the weight 0"):
+        solve(random_similarity(5), sample_weight=[1, 1, 0, 1, 1], seeds=[1, 2])
     with pytest.raises(ValueError, match="algorithm='exact' takes no weights"):
         solve(path(random_distances(5, 0, ties=False)), sample_weight=np.ones(5), algorithm="exact")
     with pytest.raises(ValueError, match="needs a shift above"):
         solve(random_similarity(5), sample_weight=np.ones(5), shift=-5.0)
+
+
+@pytest.mark.filterwarnings("ignore:the set has none of its")
+def test_the_set_around_a_seed_is_that_of_its_copies():
+    """At the same shift of the others, all copies of a seed being seeds."""
+    rng, compared = np.random.default_rng(5), 0
+    for _ in range(150):
+        S, T, weights, home, shift = random_problem(rng)
+        if T is None:
+            continue
+        seed = int(rng.choice(np.flatnonzero(weights)))
+        options = {"shift": shift, "seed_shift": shift + float(rng.exponential(5.0))}
+        one = solve(S, seeds=seed, sample_weight=weights, **options)
+        many = solve(T, seeds=np.flatnonzero(home == seed), **options)
+        if one.status is not Status.CONVERGED or many.status is not Status.CONVERGED:
+            continue
+        x, y = spread_out(one, S.n), added_up(many, home, S.n)
+        if (x > 0).tolist() == (y > 1e-9).tolist():  # from one start two solvers may end in two maxima
+            np.testing.assert_allclose(x, y, atol=1e-6)
+            assert one.value == pytest.approx(many.value, rel=1e-8, abs=1e-9)
+            compared += 1
+    assert compared > 100
+
+
+def test_weighted_sets_meet_their_seeds():
+    """At the automatic shift of the others, from any start."""
+    rng = np.random.default_rng(6)
+    for _ in range(100):
+        S, _, weights, _, shift = random_problem(rng)
+        seed = int(rng.choice(np.flatnonzero(weights)))
+        for start in ("vertex", int(rng.choice(np.flatnonzero(weights)))):
+            found = solve(S, seeds=seed, sample_weight=weights, shift=shift, start=start)
+            if found.status is Status.CONVERGED:
+                assert seed in found.members
+
+
+def test_a_graph_with_weights_is_one_with_repeated_objects():
+    """Rows and columns repeated as they are: no edges between copies."""
+    rng, compared = np.random.default_rng(7), 0
+    for _ in range(60):
+        n = int(rng.integers(4, 40))
+        A = np.triu(np.where(rng.random((n, n)) < 0.4, rng.random((n, n)), 0.0), 1)
+        A[0, 1] = 1.0
+        A += A.T
+        weights = rng.integers(0, 4, n)
+        weights[:2] = 2
+        home, shift = np.repeat(np.arange(n), weights), 0.05 + float(rng.exponential(0.2))
+        graph, repeated = sp.csr_array(A), sp.csr_array(A[np.ix_(home, home)])
+        for algorithm in ("auto", "working-set"):
+            one = solve(graph, sample_weight=weights, shift=shift, algorithm=algorithm)
+            x = spread_out(one, n)
+            # the KKT conditions of the repeated graph, from shares of copies
+            y = (x / np.maximum(weights, 1))[home]
+            r = repeated @ y - shift * y
+            assert one.threshold == pytest.approx(y @ r, abs=1e-9)
+            assert r.max() <= y @ r + 1e-7
+        many = solve(repeated, shift=shift, start=int(np.flatnonzero(home == one.exemplar)[0]))
+        z = added_up(many, home, n)
+        if (x > 0).tolist() == (z > 1e-9).tolist():
+            np.testing.assert_allclose(x, z, atol=1e-6)
+            compared += 1
+    assert compared > 20

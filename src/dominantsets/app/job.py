@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, v_measure_score
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from dominantsets._checks import memory_available, require_memory
+from dominantsets._checks import require_memory
+from dominantsets._copies import counts_of
 from dominantsets.app.files import FileError, Table
-from dominantsets.compiled.threads import N_THREADS
+from dominantsets.app.tree import Grown
 from dominantsets.estimator import DominantSets
+from dominantsets.hierarchy import DominantSetHierarchy
 from dominantsets.similarity import AFFINITIES, as_similarity
 from dominantsets.similarity.factory import PRECOMPUTED
 from dominantsets.solvers import DominantSet, solve
 from dominantsets.solvers.result import End
 
+TOL = 1e-10  # the estimator's own
 SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name not in PRECOMPUTED))
 CONVERSIONS = ("auto", "max", "gaussian", "path")
 _EARLY = (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED)
-_EXTRAS = {
-    "cli": ("typer", "rich"),
-    "plot": ("matplotlib", "skimage"),
-    "io": ("pandas", "pyarrow", "networkx"),
-    "dask": ("dask", "distributed"),
-    "gpu": ("torch",),
+SCALES: dict[str, Any] = {
+    "none": None,
+    "standard": StandardScaler,
+    "robust": RobustScaler,
+    "range": MinMaxScaler,
 }
 
 
@@ -42,35 +42,68 @@ class Job:
 
     n_clusters: int | None = None
     affinity: str = "auto"
+    affinity_params: dict[str, Any] = field(default_factory=dict)
+    scale: str = "none"
     matrix: str | None = None  # "similarity", "distance", or None for features
     convert: str = "auto"
     shift: str = "auto"
     assign: str | None = "refine"
     noise: str | float | None = "auto"
     algorithm: str = "auto"
-    tol: float = 1e-10
+    tol: float = TOL
     max_time: float | None = None
     min_cluster_size: int = 1
+    n_starts: int = 1
+    random_state: int = 0
 
     def run(self, table: Table, bar: bool = False) -> Result:
         """Cluster; Ctrl-C gives what has been found."""
         X, affinity, params = self._prepared(table)
+        scaler = self._scaler(X, affinity)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
+        if self.n_starts > 1 and self.shift == "auto":
+            raise FileError(
+                f"--n-starts {self.n_starts} is for one shift of all clusters; give --shift, too."
+            )
         model = DominantSets(
             self.n_clusters,
             affinity=affinity,
-            affinity_params=params,
+            affinity_params=params or None,
             shift=shift_of(self.shift, SHIFTS),
             algorithm=self.algorithm,
-            solver_params={"tol": self.tol},
+            solver_params=None if self.tol == TOL else {"tol": self.tol},
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
             noise=self.noise,
+            n_starts=self.n_starts,
+            random_state=self.random_state,
             verbose=int(bar),
         )
-        model.fit(X)
-        features = X if affinity not in PRECOMPUTED and not params else None
-        return Result(model, table, features)
+        model.fit(X, sample_weight=table.weights)
+        pairs = affinity in PRECOMPUTED or self.matrix is not None
+        return Result(model, table, None if pairs else X, scaler)
+
+    def grow(self, table: Table) -> Grown:
+        """The tree of groups of a table."""
+        X, affinity, params = self._prepared(table)
+        scaler = self._scaler(X, affinity)
+        model = DominantSetHierarchy(
+            affinity="sqeuclidean" if affinity == "auto" else affinity,
+            affinity_params=params or None,
+            min_cluster_size=self.min_cluster_size,
+            max_time=self.max_time,
+        )
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
+        return Grown(model.fit(X, sample_weight=table.weights), table)
+
+    def _scaler(self, X: Any, affinity: str) -> Any:
+        """What brings columns of different units to one scale."""
+        if SCALES[self.scale] is None:
+            return None
+        if sp.issparse(X) or affinity in PRECOMPUTED:
+            raise FileError("--scale is for tables of features, not for sparse ones and matrices of pairs.")
+        return SCALES[self.scale]()
 
     def around(self, table: Table, names: list[str]) -> tuple[DominantSet, Any, Any]:
         """The dominant set around objects of a table, by name or number; labels, and weights up to 1."""
@@ -78,8 +111,10 @@ class Job:
         numbers = {name: i for i, name in enumerate(table.ids)} if table.ids is not None else {}
         seeds = [numbers[name] if name in numbers else _number(name, table) for name in names]
         shift = shift_of(self.shift)
+        scaler = self._scaler(X, affinity)
+        X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         affinity = "sqeuclidean" if affinity == "auto" else affinity  # which compares whole clusterings
-        similarity = as_similarity(X, affinity, **(params or {}))
+        similarity = as_similarity(X, affinity, **params)
         found = solve(
             similarity,
             seeds=seeds,
@@ -87,27 +122,37 @@ class Job:
             algorithm=self.algorithm,
             tol=self.tol,
             max_time=self.max_time,
+            sample_weight=table.weights,
         )
         labels, typical = np.full(similarity.n, -1), np.zeros(similarity.n)
         labels[found.members], typical[found.members] = 0, found.weights / found.weights.max()
         return found, labels, typical
 
-    def _prepared(self, table: Table) -> tuple[Any, str, dict[str, Any] | None]:
+    def _prepared(self, table: Table) -> tuple[Any, str, dict[str, Any]]:
         """The data, its affinity, and the affinity's parameters."""
         data, matrix = table.data, self.matrix
         if matrix is None and table.graph:
             matrix = "similarity"
         if matrix is None:
-            return data, self.affinity, None
+            return data, self.affinity, dict(self.affinity_params)
+        if self.affinity != "auto":
+            held = "graph" if table.graph else matrix
+            raise FileError(f"--affinity {self.affinity} is for features, and the file holds a {held}.")
         if data.shape[0] != data.shape[1]:
             raise FileError(f"a {matrix} needs as many columns as rows, and the file has {data.shape}.")
+        given = dict(self.affinity_params)
         if matrix == "similarity":
-            return data, "precomputed", None
+            return data, "precomputed", given
         if self.convert == "auto":
-            return data, "precomputed_distance", None
+            return data, "precomputed_distance", given
         if self.convert == "path":
-            return data, "path", {"metric": "precomputed"}
-        return distance_to_similarity(data, self.convert), "precomputed", None
+            return data, "path", {"metric": "precomputed"} | given
+        return distance_to_similarity(data, self.convert), "precomputed", given
+
+
+def _fitted(scaler: Any, X: Any, weights: Any) -> Any:
+    """A scaler of the rows, each as often as it counts."""
+    return scaler.fit(X if weights is None else np.repeat(X, counts_of(weights), axis=0))
 
 
 def _number(name: str, table: Table) -> int:
@@ -160,7 +205,29 @@ class Result:
 
     model: DominantSets
     table: Table
-    features: Any  # None where only pairs are known
+    features: Any  # as they were clustered; None where only pairs are known
+    scaler: Any = None
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sp.issparse(self.features))
+
+    @property
+    def why_it_ended(self) -> str:
+        """Why no more clusters were looked for, in words."""
+        end = self.model.end_
+        if end is None or (end is End.N_CLUSTERS and self.model.n_clusters is None):
+            return "all groups that stand alone were found"
+        return end.words
+
+    def name_of(self, i: int) -> Any:
+        """What an object is called."""
+        return i if self.table.ids is None else self.table.ids[i]
+
+    def predict(self, others: Table) -> Any:
+        """The labels of other objects with the same features."""
+        X = others.data if self.scaler is None else self.scaler.transform(others.data)
+        return self.model.predict(X)
 
     @property
     def interrupted(self) -> bool:
@@ -194,14 +261,13 @@ class Result:
         scores = self.scores()
         if scores:
             line += f", ARI {scores['ari']:.3f}"
-            if "ari_assigned" in scores:
+            if scores.get("ari_assigned", scores["ari"]) != scores["ari"]:
                 line += f" ({scores['ari_assigned']:.3f} of the assigned)"
-        return f"partial ({model.end_.value}): {line}" if self.partial and model.end_ else line
+        return f"partial ({self.why_it_ended}): {line}" if self.partial else line
 
     def json(self) -> str:
         """The certificates of all clusters."""
         model = self.model
-        ids = self.table.ids
 
         def finite(value: float) -> float | None:
             return float(value) if np.isfinite(value) else None
@@ -209,7 +275,7 @@ class Result:
         clusters = [
             {
                 "size": len(c),
-                "exemplar": c.exemplar if ids is None else ids[c.exemplar],
+                "exemplar": self.name_of(c.exemplar),
                 "value": c.value,
                 "gap": c.gap,
                 "relative_gap": finite(c.relative_gap),
@@ -248,9 +314,9 @@ class Result:
         from dominantsets.plotting import ClusterDisplay, SimilarityDisplay, plt
 
         plt.switch_backend("Agg")
-        if self.features is None or sp.issparse(self.features):
+        if self.features is None or self.is_sparse:
             return SimilarityDisplay.from_estimator(self.model).figure_
-        return ClusterDisplay.from_estimator(self.model, self.features).figure_
+        return ClusterDisplay.from_estimator(self.model, self.features, names=self.table.names).figure_
 
     def draw(self, path: Any) -> None:
         """Write the picture to a file."""
@@ -259,110 +325,3 @@ class Result:
         figure = self.picture()
         figure.savefig(path, dpi=130)
         plt.close(figure)
-
-    def page(self, name: str) -> str:
-        """The HTML report of the result."""
-        from dominantsets.app.report import Report
-        from dominantsets.plotting import MembershipDisplay, SimilarityDisplay, plt
-
-        model = self.model
-        page = Report(f"Dominant sets of {name}").text(f"{self.line()}.")
-        if self.partial:
-            page.text("The run was stopped early: what follows is what had been found.", "warning")
-        chosen = model.selection_
-        for sentence in (
-            chosen.reason,
-            chosen.runner_up,
-            chosen.noise and f"Noise: {chosen.noise}",
-            chosen.advice,
-        ):
-            if sentence:
-                page.text(sentence, "note")
-        if model.choice_ is not None and model.choice_.n_objects:
-            page.section("How the objects are alike")
-            page.table(
-                ["affinity", "clusters", "separation", "stability", "explains", "noise"],
-                [
-                    [
-                        c.title, c.n_clusters, f"{c.separation:.2f}", f"{c.stability:.2f}",
-                        f"{c.explains:+.2f}" if np.isfinite(c.explains) else "", f"{c.noise:.0%}",
-                    ]
-                    for c in model.choice_.candidates
-                ],
-            )  # fmt: skip
-            page.text(model.choice_.reason, "note")
-        if self.scores():
-            page.section("Agreement with the classes")
-            page.table(["score", "value"], [[k, f"{v:.3f}"] for k, v in self.scores().items()])
-        if model.clusters_:
-            page.section("Clusters and their certificates")
-            head = [
-                "cluster",
-                "labelled",
-                "members",
-                "shift",
-                "strength",
-                "by chance",
-                "exemplar",
-                "value",
-                "gap",
-                "margin",
-                "strict",
-                "status",
-            ]
-            rows = [
-                [
-                    k, row.labelled, len(c), f"{row.shift:.5g}", f"{row.persistence:.2f}",
-                    f"{row.chance:.1e}",
-                    c.exemplar if self.table.ids is None else self.table.ids[c.exemplar],
-                    f"{c.value:.6g}", f"{c.gap:.1e}", f"{c.margin:.3g}", c.strict, c.status.value,
-                ]
-                for k, (c, row) in enumerate(zip(model.clusters_, chosen.rows, strict=True))
-            ]  # fmt: skip
-            page.table(head, rows)
-            page.text(
-                "gap: 0 at a stationary point. margin: how far the best outsider stays below what it takes "
-                "to join. strict: whether second-order conditions prove a strict local maximum.",
-                "note",
-            )
-            page.section("Pictures")
-            pictures = [(self.picture(), "The clusters.")]
-            if self.features is not None:
-                matrix = SimilarityDisplay.from_estimator(model).figure_
-                pictures.append((matrix, "Similarities in the order of the clusters, noise last."))
-            profile = MembershipDisplay.from_estimator(model).figure_
-            pictures.append((profile, "Weights of the members of each cluster, sorted."))
-            for figure, caption in pictures:
-                page.figure(figure, caption)
-                plt.close(figure)
-        return page.html()
-
-
-def environment() -> list[tuple[str, Any]]:
-    """Versions, threads, memory and extras."""
-    free = memory_available()
-    rows: list[tuple[str, Any]] = [
-        ("dominantsets", version("dominantsets")),
-        ("python", f"{platform.python_version()} ({platform.machine()}, {platform.system()})"),
-    ]
-    rows += [(name, version(name)) for name in ("numpy", "scipy", "scikit-learn", "numba", "joblib")]
-    rows += [
-        ("cores", os.cpu_count()),
-        ("threads", N_THREADS),
-        ("memory free", "unknown" if free is None else f"{free / 2**30:.1f} GiB"),
-        ("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR", "not set")),
-    ]
-    for extra, modules in _EXTRAS.items():
-        missing = [name for name in modules if find_spec(name) is None]
-        found = [f"{name} {_version_of(name)}".strip() for name in modules if name not in missing]
-        absent = f'missing {", ".join(missing)}: pip install "dominantsets[{extra}]"' if missing else ""
-        rows.append((f"extra {extra}", "; ".join([*found, absent] if absent else found)))
-    return rows
-
-
-def _version_of(module: str) -> str:
-    package = {"skimage": "scikit-image"}.get(module, module)
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

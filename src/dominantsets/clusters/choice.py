@@ -123,6 +123,9 @@ class Choice:
     reason: str
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        return f"Choice({self.taken.title}, of {len(self.candidates)} tried; print it for the table)"
+
     def __str__(self) -> str:
         lines = [
             f"{'affinity':>12} {'clusters':>9} {'separation':>11} {'stability':>10} {'score':>8} "

@@ -22,6 +22,7 @@ from dominantsets.clusters.elliptic import fitted, label_by_ellipses, metrics
 from dominantsets.clusters.graph_tree import graph_groups, graph_partition
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass
+from dominantsets.clusters.overlapping import search_sets
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
 from dominantsets.clusters.shift import Resolution, choose_shift
@@ -62,6 +63,9 @@ class Request:
         Told about each cluster: its number and itself.
     modes : bool
         Whether clusters are the modes that climbs from all objects lead to.
+    overlap : float or None
+        How much of two clusters may be the same (Jaccard), where they are sets of all objects; None where
+        each is one of what the others left.
     """
 
     n_clusters: int | None
@@ -75,6 +79,7 @@ class Request:
     keep: Keep = lambda *_: None
     say: Callable[[int, DominantSet], None] = lambda *_: None
     modes: bool = False
+    overlap: float | None = None
 
 
 @dataclass(eq=False)
@@ -131,6 +136,8 @@ def find(
     """
     if request.modes:
         return _by_climbs(similarity, request, random_state, monitor)
+    if request.overlap is not None:
+        return _overlapping(similarity, request, random_state, monitor)
     if request.shift == "auto" and request.options.starts_anywhere:
         if similarity.is_elliptic:
             return _of_ellipses(similarity, request, random_state, monitor)
@@ -258,9 +265,9 @@ def _each_at_its_scale(
     similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
 ) -> Found:
     """Clusters that each have their own scale."""
-    degrees = similarity.degrees(random_state)
+    spread = similarity.spread(random_state)
     wanted = similarity.n_groups if request.n_clusters is None else request.n_clusters
-    scales = Scales(similarity, degrees, wanted, request.min_cluster_size, monitor)
+    scales = Scales(similarity, spread, wanted, request.min_cluster_size, monitor)
     run = OwnScales(similarity, scales, request.options, monitor, request.min_cluster_size)
     keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
     clusters = _collected(run, request, random_state, keep)
@@ -354,6 +361,42 @@ def _at_one_shift(
 
     n_passes = run.n_passes if isinstance(run, MultiStart) else len(found)
     return Found(clusters, cores, of_shift(resolution, clusters), options, run.end, n_passes, partition)
+
+
+def _overlapping(
+    similarity: Similarity, request: Request, random_state: np.random.RandomState, monitor: Monitor
+) -> Found:
+    """Dominant sets of all objects, at one shift: an object may be in several."""
+    degrees = similarity.degrees(random_state)
+    resolution = _resolution(similarity, degrees, request, monitor)
+    assert request.overlap is not None
+    every = search_sets(similarity, resolution.shift, "auto", request.overlap, monitor)
+    end = resolution.halt or every.end or End.ALL_ASSIGNED
+    problem = make_problem(similarity, resolution.shift, degrees)
+    clusters = [one for one in every if len(one) >= max(request.min_cluster_size, min(2, similarity.n))]
+    if request.n_clusters is not None:
+        clusters = clusters[: request.n_clusters]
+        end = End.N_CLUSTERS if len(clusters) == request.n_clusters else end
+    else:  # those that stand alone; the others are left out
+        clusters = [one for one in clusters if judge(problem, one).alone or similarity.n == 1]
+        end = end if clusters or every.end else End.NOT_COHERENT
+    for k, cluster in enumerate(clusters):
+        request.say(k + 1, cluster)
+    cores = np.full(similarity.n, -1, dtype=np.int64)
+    best = np.zeros(similarity.n)
+    for k, cluster in enumerate(clusters):  # an object of several: the one where it weighs most
+        share = cluster.weights / cluster.weights.max()
+        mine = cluster.members[share > best[cluster.members]]
+        best[cluster.members] = np.maximum(best[cluster.members], share)
+        cores[mine] = k
+    if end in HALTS.values():
+        monitor.hurry()
+    options = request.options.chosen_for(similarity, resolution.shift, 0)
+
+    def partition(noise: Noise = request.noise) -> Partition:
+        return label_by_fit(similarity, clusters, cores, noise, monitor)
+
+    return Found(clusters, cores, of_shift(resolution, clusters), options, end, len(clusters), partition)
 
 
 def _by_climbs(

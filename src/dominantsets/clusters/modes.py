@@ -23,15 +23,16 @@ feature space; :math:`\kappa` is in proportion to the number of objects.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.evidence import Evidence, dimension
 from dominantsets.compiled import modes
 from dominantsets.compiled.threads import N_THREADS, parallel_map
+from dominantsets.rows.points import NOBODY
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -44,6 +45,7 @@ NEIGHBOURS = (
 )
 WINDOW = 2  # levels on either side, over which it is seen where a ball stays the same
 GRACE = 0.3  # seconds after Ctrl-C in which the groups so far are solved for among all objects
+CLOSE = 1e-9  # relative, by which a radius may be found larger among fewer objects
 HALF = 0.5  # of a ball's weight that must lie on objects of its own
 
 
@@ -99,7 +101,8 @@ class ModeTree:
         self._unit = float(np.sqrt(max(np.square(sample.rows).max(initial=0.0), sample.extra.max(), 1e-300)))
         self.sample = sample
         self._scaled = Coordinates(sample.rows / self._unit, sample.extra / self._unit**2, sample.own)
-        near, who = _neighbours(self._scaled, min(self.n - 1, max(NEIGHBOURS, least)))
+        self._points = sample.points(self._scaled.rows, self._scaled.extra)
+        near, who = self._points.nearest(min(self.n - 1, max(NEIGHBOURS, least)))
         self.dimension = dimension(near)
         self.least = min(least, near.shape[1])
         self._evidence = Evidence(self.n, self.dimension)
@@ -137,16 +140,30 @@ class ModeTree:
     def _advance(self, state: modes.State, kappa: float, level: int) -> None:
         """One level: every ball is followed, objects join, new balls start, and those that have met merge."""
         live = np.flatnonzero(state.alive)
+        state.centre[live], state.radius[live] = self._points.follow(
+            state.centre[live], state.radius[live], np.full(live.size, kappa), STEPS, TOLERANCE
+        )
+        lists = self._inside(
+            state, live, modes.Lists(np.full(self.n, -1), np.full(self.n, -1), NOBODY, np.arange(self.n))
+        )
+        modes.join(state, live, lists, kappa, level)
+        modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
+        before, live = live.size, np.flatnonzero(state.alive)
+        lists = self._inside(state, live[before:], lists)
+        by_size = live[np.argsort(state.size[live], kind="stable")]
+        modes.settle(state, by_size, lists, kappa, level, self.least, MEET)
         count = min(N_THREADS, max(1, live.size // 8))
         parts = [slice(k, None, count) for k in range(count)]
-        parallel_map(lambda part: modes.follow_some(state, live[part], kappa, STEPS, TOLERANCE), parts)
-        modes.join(state, live, kappa, level)
-        modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
-        live = np.flatnonzero(state.alive)
-        by_size = live[np.argsort(state.size[live], kind="stable")]
-        modes.settle(state, by_size, kappa, level, self.least, MEET)
+        parallel_map(lambda part: modes.sharpen(state, live[part], lists, kappa, level), parts)
         large = live[state.own[live, level] >= self.least]
         self._places.append((large, state.centre[large]))
+
+    def _inside(self, state: modes.State, chains: Ints, known: modes.Lists) -> modes.Lists:
+        """With the objects in the balls of some more chains."""
+        counts, objects = self._points.within(state.centre[chains], (1.0 + CLOSE) * state.radius[chains])
+        ends = known.objects.size + np.cumsum(counts)
+        known.begin[chains], known.end[chains] = ends - counts, ends
+        return known._replace(objects=np.concatenate([known.objects, objects]))
 
     # nodes ----------------------------------------------------------------------------------------------
 
@@ -237,32 +254,30 @@ class ModeTree:
         centre = centres[int(np.searchsorted(chains, node.chain))] * self._unit
         return centre, float(self._state.radii[node.chain, node.level]) * self._unit**2
 
+    def balls(self, nodes: Sequence[Node], level: int | None = None) -> list[tuple[Floats, Floats, float]]:
+        """Centres of nodes' balls, the weights of all objects in each, and their kappas."""
+        if not nodes:
+            return []
+        X, extra = self._scaled.rows, self._scaled.extra
+        levels = [node.level if level is None else level for node in nodes]
+        kappa, centres, radii = self.levels[levels], np.empty((len(nodes), X.shape[1])), np.empty(len(nodes))
+        for k, (node, at) in enumerate(zip(nodes, levels, strict=True)):
+            chains, places = self._places[at]
+            centres[k] = places[int(np.searchsorted(chains, node.chain))]
+            radii[k] = self._state.radii[node.chain, at]
+        centres, radii = self._points.follow(centres, radii, kappa, 4 * STEPS, 1e-3 * TOLERANCE)
+        counts, objects = self._points.within(centres, (1.0 + CLOSE) * radii)
+        out, t = [], np.empty(self.n)
+        for k, some in enumerate(np.split(objects, np.cumsum(counts)[:-1])):
+            r2 = modes.ball_among(X, extra, some, centres[k], kappa[k], radii[k], t)
+            weights = np.zeros(self.n)
+            weights[some] = np.maximum(r2 - t[: some.size], 0.0) / kappa[k]
+            out.append((centres[k] * self._unit, weights, float(kappa[k]) * self._unit**2))
+        return out
+
     def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
         """Centre of a node's ball, the weights of all objects in it, and its kappa."""
-        level = node.level if level is None else level
-        X, extra, kappa = self._scaled.rows, self._scaled.extra, float(self.levels[level])
-        chains, centres = self._places[level]
-        c, t = centres[int(np.searchsorted(chains, node.chain))].copy(), np.empty(self.n)
-        r2 = modes.follow(X, extra, c, kappa, 0.0, t, 4 * STEPS, 1e-3 * TOLERANCE)
-        return c * self._unit, np.maximum(r2 - t, 0.0) / kappa, kappa * self._unit**2
-
-
-def _neighbours(sample: Coordinates, count: int) -> tuple[Floats, Ints]:
-    """Distances of every object to its nearest ones, and which they are: itself, and then those."""
-    rows, extra = sample.rows, sample.extra
-    if not extra.any():
-        search = "brute" if rows.shape[1] > 10 else "auto"  # trees lose in many dimensions
-        far, who = NearestNeighbors(n_neighbors=count + 1, algorithm=search).fit(rows).kneighbors(rows)
-    else:  # what the coordinates leave out of two objects is at right angles
-        lengths = np.square(rows).sum(axis=1) + extra
-        squares = lengths[:, None] + lengths - 2.0 * rows @ rows.T
-        np.fill_diagonal(squares, -1.0)
-        who = np.argpartition(squares, count, axis=1)[:, : count + 1]
-        near = np.take_along_axis(squares, who, axis=1)
-        order = np.argsort(near, axis=1, kind="stable")
-        who = np.take_along_axis(who, order, axis=1)
-        far = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
-    return np.ascontiguousarray(far[:, 1:]), np.ascontiguousarray(who, dtype=np.int64)
+        return self.balls([node], level)[0]
 
 
 def _empty(sample: Coordinates, birth: Floats, near: Ints, levels: int) -> modes.State:

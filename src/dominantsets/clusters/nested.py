@@ -50,6 +50,13 @@ class Group:
     death: float = np.inf
     children: list[Group] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        below = f"{len(self.children)} groups below" if self.children else "a leaf"
+        return (
+            f"Group({self.objects.size:,} objects, shifts {self.birth:.5g} to {self.death:.5g}, {below}, "
+            f"core={self.core!r})"
+        )
+
     def walk(self) -> Iterator[Group]:
         """The group and all below it, parents before their children."""
         stack = [self]

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Ints
 from dominantsets.clusters.modes import ModeTree, Node
 from dominantsets.clusters.nested import Group, Merge, Nested, Place, Split, alone, elders, moved
 from dominantsets.clusters.scales import Ball, OwnScales, Scales, solved, starts_of
 from dominantsets.labels.mixture import Labelling, Verdict, label_by_clouds
 from dominantsets.rows.base import Cores
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
@@ -36,7 +37,7 @@ class ByCentre(NamedTuple):
 
 
 def nested_points(
-    similarity: Similarity, degrees: Floats, min_cluster_size: int, options: SolverOptions, monitor: Monitor
+    similarity: Similarity, min_cluster_size: int, options: SolverOptions, monitor: Monitor
 ) -> Nested:
     """The hierarchy of a similarity whose objects are points.
 
@@ -44,8 +45,6 @@ def nested_points(
     ----------
     similarity : Similarity
         One that ``is_geometric``.
-    degrees : ndarray
-        Its row sums.
     min_cluster_size : int
         Smaller sets are no groups that stand alone.
     options : SolverOptions
@@ -58,7 +57,7 @@ def nested_points(
     Nested
         The hierarchy.
     """
-    scales = Scales(similarity, degrees, None, min_cluster_size, monitor)
+    scales = Scales(similarity, similarity.spread(), None, min_cluster_size, monitor)
     run = OwnScales(similarity, scales, options, monitor, min_cluster_size)
     clusters = list[DominantSet]()
     try:
@@ -73,9 +72,10 @@ def nested_points(
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
         out = alone(similarity.n, clusters[0] if clusters else None)
     else:
-        stand = [ball.node.chain for ball in run.balls if ball.node is not None]
-        if scales.is_one:  # the least doubtful ball stands for all of them
-            stand = [min(lives, key=lambda life: life.chance).chain]
+        found = zip(run.balls, clusters, strict=True)
+        stand = {ball.node.chain: cluster for ball, cluster in found if ball.node is not None}
+        if scales.is_one or not stand:  # the least doubtful ball stands for all of them
+            stand = {min(lives, key=lambda life: life.chance).chain: clusters[0]}
         groups = label_by_clouds(
             similarity,
             scales.objects,
@@ -85,7 +85,7 @@ def nested_points(
             None,
             monitor,
         )
-        out = _grown(scales, tree, lives, dict(zip(stand, clusters, strict=True)), groups, sets)
+        out = _grown(scales, tree, lives, stand, groups, sets)
     out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
     return out
 
@@ -194,4 +194,4 @@ def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Lab
         inside[k] = float(weights @ own[some]) - 2.0 * start.square
     level = np.zeros(len(balls))
     cores = Cores(mixtures, inside, level + 1.0, level)
-    return Labelling(cores, 1.0, level, None, None, level, Verdict(False, 0.0, ""))
+    return Labelling(Rule(cores, 1.0, level, level), Verdict(False, 0.0, ""))

@@ -23,9 +23,10 @@ from dominantsets.solvers import (
 )
 from dominantsets.solvers.enumeration import survey
 from dominantsets.solvers.options import check_run
-from dominantsets.solvers.result import HALTING, Status
+from dominantsets.solvers.result import HALTS, End, Status
 
 METHODS = ("auto", "complete", "deflate", "tabu", "multistart")
+PATIENCE, MAX_NODES = 8, 100_000
 SAME = 1e-6  # how far the weights of one set may differ, from two ways to it
 
 
@@ -45,6 +46,8 @@ class DominantSetList:
         How they were found.
     n : int
         Number of objects.
+    end : End or None
+        Why the search ended early; None where it did not.
     """
 
     clusters: list[DominantSet]
@@ -52,6 +55,11 @@ class DominantSetList:
     complete: bool
     method: str
     n: int
+    end: End | None = None
+
+    def __repr__(self) -> str:
+        proof = "all there are" if self.complete else "perhaps not all"
+        return f"DominantSetList({len(self)} dominant sets of {self.n:,} objects, {proof})"
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -118,11 +126,18 @@ class _Search:
         self.problem = make_problem(similarity, shift)
         self.clusters: list[DominantSet] = []
         self.hits: list[int] = []
-        self.halted = False
+        self.end: End | None = None
+
+    @property
+    def halted(self) -> bool:
+        """Whether to look for no more."""
+        if self.end is None and self.monitor.out_of_time():
+            self.end = End.TIME_LIMIT
+        return self.end is not None
 
     def take(self, found: DominantSet) -> bool:
         """Whether a set is new; what is no strict maximum is none."""
-        self.halted = self.halted or found.status in HALTING
+        self.end = self.end or HALTS.get(found.status)
         if found.status is not Status.CONVERGED or found.strict is False:
             return False
         for k, one in enumerate(self.clusters):
@@ -141,7 +156,7 @@ class _Search:
         """Solve with what is known made worth less, then climb on f itself; more so where that is old."""
         self.take(self.problem.solve(self.options, self.monitor))
         misses, strength = 0, 2.0
-        while misses < patience and not self.halted and self.clusters and not self.monitor.out_of_time():
+        while misses < patience and self.clusters and not self.halted:
             columns = np.zeros((self.similarity.n, len(self.clusters)))
             for k, one in enumerate(self.clusters):
                 columns[one.members, k] = one.weights / float(one.weights @ one.weights)
@@ -153,13 +168,14 @@ class _Search:
             )
             inner = replace(self.options, algorithm="pairwise", tol=1e-6, start="vertex")
             reached = less.solve(inner, self.monitor)
+            self.end = self.end or HALTS.get(reached.status)
             new = self.polished(Point(reached.members, reached.weights))
             misses, strength = (0, 2.0) if new else (misses + 1, 2.0 * strength)
 
     def tabu(self, patience: int) -> None:
         """Solve among objects of no set yet, then climb among all (after Chakeri)."""
         left, misses = make_problem(self.similarity, self.shift), 0
-        while misses < patience and left.n_alive > 1 and not self.halted and not self.monitor.out_of_time():
+        while misses < patience and left.n_alive > 1 and not self.halted:
             reached = left.solve(self.options, self.monitor)
             misses = 0 if self.polished(Point(reached.members, reached.weights)) else misses + 1
             left.remove(reached.members)
@@ -168,7 +184,7 @@ class _Search:
         """Climb from objects in an order that spreads over all of them, until so many in a row are old."""
         misses = 0
         for i in np.random.RandomState(0).permutation(self.similarity.n):
-            if misses >= patience or self.halted or self.monitor.out_of_time():
+            if misses >= patience or self.halted:
                 break
             found = self.problem.solve(self.options, self.monitor, int(i))
             misses = 0 if self.take(found) else misses + 1
@@ -180,8 +196,8 @@ def dominant_sets(
     shift: float = 0.0,
     method: str = "auto",
     max_overlap: float = 1.0,
-    patience: int = 8,
-    max_nodes: int = 100_000,
+    patience: int = PATIENCE,
+    max_nodes: int = MAX_NODES,
     max_time: float | None = None,
     callback: Callback | None = None,
 ) -> DominantSetList:
@@ -234,15 +250,27 @@ def dominant_sets(
     overlap = check_real("max_overlap", max_overlap, at_least=0.0)
     check_int("patience", patience, at_least=1)
     check_int("max_nodes", max_nodes, at_least=1)
-    similarity, shift = as_similarity(S), float(shift)
-    how = similarity.all_sets_by
+    monitor = Monitor(max_time, callback)
+    return search_sets(as_similarity(S), float(shift), method, overlap, monitor, patience, max_nodes)
+
+
+def search_sets(
+    similarity: Similarity,
+    shift: float,
+    method: str,
+    max_overlap: float,
+    monitor: Monitor,
+    patience: int = PATIENCE,
+    max_nodes: int = MAX_NODES,
+) -> DominantSetList:
+    """As :func:`dominant_sets`, of what is checked."""
+    how, overlap = similarity.all_sets_by, max_overlap
     if method == "complete" and not how:
         raise ValueError(
             "method='complete' needs path-based similarity, or at most 3 features under 'sqeuclidean', "
             "'cosine' or 'linear'; use 'deflate'."
         )
     method = ("complete" if how else "deflate") if method == "auto" else method
-    monitor = Monitor(max_time, callback)
     monitor.n_left = similarity.n
     options = SolverOptions().chosen_for(similarity, shift, 0)
     if method == "complete" and how == "tree":
@@ -250,17 +278,21 @@ def dominant_sets(
         strict = [one for one in clusters if one.strict]
         return _sorted(strict, [1] * len(strict), True, method, similarity.n, overlap)
     if method == "complete":
-        found = survey(make_problem(similarity, shift), options, monitor, max_nodes)
-        hits = [1] * len(found.clusters)
-        return _sorted(found.clusters, hits, found.complete, method, similarity.n, overlap)
+        surveyed = survey(make_problem(similarity, shift), options, monitor, max_nodes)
+        hits = [1] * len(surveyed.clusters)
+        return _sorted(surveyed.clusters, hits, surveyed.complete, method, similarity.n, overlap)
     search = _Search(similarity, shift, options, monitor)
     ways: dict[str, Callable[[int], None]] = {
         "deflate": search.deflate,
         "tabu": search.tabu,
         "multistart": search.multistart,
     }
-    ways[method](patience)
-    return _sorted(search.clusters, search.hits, False, method, similarity.n, overlap)
+    try:
+        ways[method](patience)
+    except KeyboardInterrupt:  # outside a solve, which returns on its own
+        search.end = End.INTERRUPTED
+    found = _sorted(search.clusters, search.hits, False, method, similarity.n, overlap)
+    return replace(found, end=search.end)
 
 
 def _sorted(

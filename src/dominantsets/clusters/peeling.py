@@ -12,12 +12,13 @@ from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.base import Folded
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.options import MULTIPLY, check_run
 from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.result import HALTS, End
-from dominantsets.solvers.weights import checked_weights, chosen_with_weights
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights, unfolded
 
 _log = logging.getLogger(__name__)
 
@@ -45,14 +46,18 @@ class Extraction:
         judged: bool = False,
         warm: Sequence[DominantSet] = (),
         weights: Floats | None = None,
+        folded: Folded | None = None,
     ) -> None:
         self.end: End | None = None
+        if folded is not None:  # different objects only, each with the number of its copies
+            similarity, weights, _ = folded
+        self._folded = folded
         self.judgements: list[Judgement] = []
         self._judged = judged or n_clusters is None
         self._warm = warm  # where the clusters are expected, from a rough run
         self._refused = 0
         self.n_clusters = self.n_skipped = 0
-        self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
+        self._labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self._wanted = n_clusters
         self._problem = problem = make_problem(similarity, shift, degrees, weights=weights)
         self._options, self._monitor = options, monitor
@@ -64,12 +69,21 @@ class Extraction:
         own = mean if similarity.self_similarity is None else similarity.self_similarity
         self.coherence = mean + COHERENT * (own - mean)
 
+    @property
+    def labels(self) -> Ints:
+        """The number of each object's cluster, -1 for objects in none."""
+        return self._labels if self._folded is None else self._labels[self._folded.places]
+
+    def _size(self, found: DominantSet) -> int:
+        """How many objects are in a set."""
+        return len(found) if self._folded is None else int(self._folded.counts[found.members].sum())
+
     def _label(self, found: DominantSet) -> None:
         """Give a cluster its number; an object that an earlier one has stays there."""
         if self._judged:
             self.judgements.append(judge(self._problem, found))
             self._refused = 0 if self.judgements[-1].alone else self._refused + 1
-        self.labels[found.members[self.labels[found.members] < 0]] = self.n_clusters
+        self._labels[found.members[self._labels[found.members] < 0]] = self.n_clusters
         self.n_clusters += 1
         _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
 
@@ -158,19 +172,19 @@ class Peeling(Extraction, Iterator[DominantSet]):
                 raise StopIteration
             found = self._cut(self._next_set())
             self.end = HALTS.get(found.status)
-            if len(found) >= self._min_size or self.end is not None:
+            if self._size(found) >= self._min_size or self.end is not None:
                 break
             self._skip(found.members)
         if self.end is None and self._incoherent(found, self.n_clusters):
             self.end = End.NOT_COHERENT
-        if self.end is End.NOT_COHERENT or len(found) < self._min_size:
+        if self.end is End.NOT_COHERENT or self._size(found) < self._min_size:
             raise StopIteration
         self._label(found)
         if self.end is None and self.n_clusters == self._wanted:
             self.end = End.N_CLUSTERS
         elif self.end is None:
             self._problem.remove(found.members)
-        return found
+        return found if self._folded is None else unfolded(found, self._folded)
 
     def _next_set(self) -> DominantSet:
         """A dominant set of what is left."""
@@ -266,11 +280,13 @@ def peel(
     options = SolverOptions(algorithm, start, tol, max_iter, cutoff, trace, algorithm_params).checked()
     similarity = as_similarity(S)
     check_peeling(similarity.n, n_clusters, min_cluster_size)
-    weights = None
+    weights = folded = None
     if sample_weight is not None:
         weights = checked_weights(sample_weight, similarity.n)
         options = chosen_with_weights(options, similarity, float(shift))
-    options = options.chosen_for(similarity, float(shift))
+    elif n_clusters is not None and algorithm == "auto" and options.starts_anywhere and not trace:
+        folded = similarity.folded()
+    options = options.chosen_for(similarity if folded is None else folded.similarity, float(shift))
     options.check_start(similarity.n)
     return Peeling(
         similarity,
@@ -280,6 +296,7 @@ def peel(
         min_cluster_size=int(min_cluster_size),
         monitor=Monitor(max_time, callback),
         weights=weights,
+        folded=folded,
     )
 
 

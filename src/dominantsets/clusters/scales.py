@@ -8,10 +8,11 @@ dominant set of all the objects, with the certificate of its own shift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.filling import Explained, fillers
@@ -20,7 +21,7 @@ from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
 from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.base import Coordinates, Spread
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.result import HALTS, End
 
@@ -69,7 +70,7 @@ class Scales:
     def __init__(
         self,
         similarity: Similarity,
-        degrees: Floats,
+        spread: Callable[[int], Ints],
         n_clusters: int | None,
         min_cluster_size: int,
         monitor: Monitor,
@@ -82,7 +83,7 @@ class Scales:
         self.alone: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
         while True:
-            self._look(degrees, size, monitor)
+            self._look(spread, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
             needed = SAMPLE_A_CLUSTER * len(self.balls)
             enough = self.objects.size >= min(self.n, self._limit(needed))
@@ -93,8 +94,8 @@ class Scales:
     def _limit(self, size: int) -> int:
         return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
 
-    def _look(self, degrees: Floats, size: int, monitor: Monitor) -> None:
-        self.objects = chosen(degrees, self._limit(size))
+    def _look(self, spread: Callable[[int], Ints], size: int, monitor: Monitor) -> None:
+        self.objects = spread(self._limit(size))
         self.sample = self._similarity.coordinates(self.objects)
         if self.objects.size < 4 or not self._apart():
             if self._wanted is None or self._wanted == 1 or not self._apart():
@@ -109,13 +110,13 @@ class Scales:
         twins = 0
         while True:
             nodes, self.roots = by_evidence(tree) if wanted is None else by_number(tree, wanted + twins)
-            self.balls = _distinct([Ball(*tree.ball(node), node) for node in nodes])
+            self.balls = _distinct(_balls(tree, nodes))
             more = len(nodes) - len(self.balls)
             if wanted is None or more <= twins or len(nodes) < wanted + twins:
                 break
             twins = more
         if wanted is not None:
-            self.alone = _distinct([Ball(*tree.ball(node), node) for node in by_evidence(tree)[0]])
+            self.alone = _distinct(_balls(tree, by_evidence(tree)[0]))
             if len(self.alone) > wanted:
                 self._instead(wanted)
             elif self.alone and len(self.alone) < wanted:
@@ -217,6 +218,8 @@ class Scales:
         rows, extra, m = self.sample.rows, self.sample.extra, self.objects.size
         if m < 2 * wanted:  # hardly any two can be together
             self.balls = []
+        if len(self.balls) >= min(wanted, m):
+            return
         away = np.full(m, np.inf)
         for ball in self.balls:
             self._farther(away, ball)
@@ -255,9 +258,7 @@ class Scales:
         rows, m = self.sample.rows, self.objects.size
         if self._wanted is None or found >= self._wanted or len(self.balls) >= 2 * self._wanted:
             return False
-        away = np.full(m, np.inf)
-        for ball in self.balls:
-            np.minimum(away, np.square(rows - ball.centre).sum(axis=1), out=away)
+        away = self.sample.points(rows, np.zeros(m)).away(np.array([ball.centre for ball in self.balls]))
         outside = labels[self.objects] < 0
         i = int(np.where(outside, away, -1.0).argmax() if outside.any() else away.argmax())
         t = np.square(rows - rows[i]).sum(axis=1)
@@ -317,12 +318,25 @@ def _spread(first: Ball, balls: list[Ball], count: int) -> list[Ball]:
 
 def _distinct(balls: list[Ball]) -> list[Ball]:
     """Balls without those that are another one's twin: two chains that had not quite met."""
-    kept: list[Ball] = []
-    for ball in balls:
-        total = float(ball.weights.sum())
-        if all(float(np.minimum(ball.weights, other.weights).sum()) < SAME * total for other in kept):
-            kept.append(ball)
-    return kept
+    if not balls:
+        return []
+    weights = sp.csr_array(np.array([ball.weights for ball in balls]))
+    inside = weights.astype(bool).astype(np.float64)
+    shares, totals = sp.csr_array(inside @ inside.T), weights.sum(axis=1)
+    kept: list[int] = []
+    taken = np.zeros(len(balls), dtype=bool)
+    for k, ball in enumerate(balls):
+        some = weights.indices[weights.indptr[k] : weights.indptr[k + 1]]
+        others = shares.indices[shares.indptr[k] : shares.indptr[k + 1]]  # most balls share no objects
+        both = (np.minimum(ball.weights[some], balls[b].weights[some]).sum() for b in others[taken[others]])
+        if all(shared < SAME * totals[k] for shared in both):
+            kept.append(k)
+            taken[k] = True
+    return [balls[k] for k in kept]
+
+
+def _balls(tree: ModeTree, nodes: list[Node]) -> list[Ball]:
+    return [Ball(*found, node) for found, node in zip(tree.balls(nodes), nodes, strict=True)]
 
 
 class OwnScales(Iterator[DominantSet]):
@@ -348,6 +362,9 @@ class OwnScales(Iterator[DominantSet]):
         self.balls: list[Ball] = []
         self.n_skipped = 0
         self._next = 0
+        self._sizes: list[int] = []  # of the labels
+        self._solutions: Iterator[DominantSet] = iter(())
+        self._asked = 0  # balls up to which they go
 
     def restore(self, clusters: list[DominantSet]) -> None:
         """Take up clusters that an earlier run of the same problem found."""
@@ -367,6 +384,7 @@ class OwnScales(Iterator[DominantSet]):
         free = cluster.members[self.labels[cluster.members] < 0]
         self.labels[free] = len(self.balls)
         self.balls.append(ball)
+        self._sizes.append(free.size)
 
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
@@ -378,7 +396,7 @@ class OwnScales(Iterator[DominantSet]):
                 self.end = End.TIME_LIMIT
                 break
             ball = balls[self._next]
-            found = self._solve(ball, self._shift(self._next))
+            found = self._solve()
             self._next += 1
             self.end = HALTS.get(found.status)
             if self._is_new(found) and len(found) >= self._least:
@@ -387,18 +405,24 @@ class OwnScales(Iterator[DominantSet]):
             self.n_skipped += 1
         raise StopIteration
 
-    def _solve(self, ball: Ball, shift: float) -> DominantSet:
-        """The dominant set at a shift, from where the sample has it."""
+    def _solve(self) -> DominantSet:
+        """The dominant set of the next ball; where all can be solved together, they are."""
         self._monitor.n_clusters = len(self.balls)
-        self._monitor.n_left = int(np.count_nonzero(self.labels < 0))
-        return solved(self._similarity, self._scales, ball, shift, self._options, self._monitor)
+        self._monitor.n_left = self.labels.size - sum(self._sizes)
+        if self._asked <= self._next:
+            balls, self._asked = self._scales.balls[self._next :], len(self._scales.balls)
+            self._solutions = all_solved(self._similarity, self._scales, balls, self._options, self._monitor)
+        found = next(self._solutions, None)
+        if found is None:  # Ctrl-C or the time limit left some unsolved
+            raise KeyboardInterrupt
+        return found
 
     def _is_new(self, found: DominantSet) -> bool:
         """Whether a set is not one that was found before, come upon again."""
         names = self.labels[found.members]
         taken = np.bincount(names[names >= 0], minlength=1)
         other = int(taken.argmax())
-        size = int(np.count_nonzero(self.labels == other))
+        size = self._sizes[other] if self._sizes else 0
         return int(taken[other]) <= SAME * max(len(found), size)
 
 
@@ -414,14 +438,26 @@ def solved(
     )
 
 
+def all_solved(
+    similarity: Similarity, scales: Scales, balls: list[Ball], options: SolverOptions, monitor: Monitor
+) -> Iterator[DominantSet]:
+    """The dominant sets of all objects from where the sample has some balls, each at its shift."""
+    shifts = np.array([scales.shift(ball.kappa) for ball in balls])
+    starts = []
+    for ball in balls:
+        some = np.flatnonzero(ball.weights)
+        starts.append(Point(scales.objects[some], ball.weights[some] / ball.weights[some].sum()))
+    return make_problem(similarity, float(shifts[0])).solve_each(starts, shifts, options, monitor)
+
+
 def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
     """Where the labelling begins: the balls of the sample."""
     rows, extra = scales.sample.rows, scales.sample.extra
     out = []
     for ball in balls:
-        t = np.square(rows - ball.centre).sum(axis=1) + extra
-        total = float(ball.weights.sum())
-        out.append(Start(ball.centre, float(ball.weights @ t) / total, ball.weights > 0.0))
+        some = np.flatnonzero(ball.weights)
+        t, weights = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some], ball.weights[some]
+        out.append(Start(ball.centre, float(weights @ t) / float(weights.sum()), ball.weights > 0.0))
     return out
 
 
@@ -443,8 +479,4 @@ def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet])
 
 def chosen(degrees: Floats, count: int) -> Ints:
     """So many objects, spread evenly over the order of their degrees: the same ones in whatever order."""
-    n = degrees.size
-    if n <= count:
-        return np.arange(n)
-    places = np.linspace(0, n - 1, count).astype(np.int64)
-    return np.sort(np.argsort(degrees, kind="stable")[places])
+    return Spread(degrees.size, np.argsort(degrees, kind="stable").__getitem__)(count)

@@ -4,7 +4,8 @@ A cluster x with the threshold f is a KKT point of all rows seen. A batch whose 
 :math:`p_i \le f` leaves it one: it is not touched, and only its margin is another. Where some exceed f the
 cluster takes them in with the weights :math:`(p_i - f) / \kappa'`, at
 :math:`\kappa' = \kappa + \sum_i \max(0, p_i - f)`: the same ball, which now holds more. From there it is
-climbed again, over all rows.
+climbed again, over all rows. Where rows are forgotten, :math:`\kappa' = \lambda \kappa + \sum_i m_i
+\max(0, p_i - f)` with the weights m of the new rows: old ones are worth less, and the ball stays.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Sta
 from dominantsets.solvers.certificate import beyond_rounding, scale_of
 from dominantsets.solvers.result import HALTS
 
-SURPRISE = 0.02  # probability of a batch so unlike those before it, below which clusters are looked for
+SURPRISE = 0.02  # probability of rows so unlike those before a look, below which clusters are looked for
+GROWTH = 2  # times as many rows as at the last look: more can be told apart, up to the size of a sample
+FORGOTTEN = 1e-3  # weight below which a row is dropped: all of them together are so much of all weights
 
 
 class Earlier(NamedTuple):
@@ -40,13 +43,13 @@ class Earlier(NamedTuple):
         """Labels of new objects."""
         return self.rule.of_new(self.similarity, new)
 
-    def partition(self, labels: Ints, probabilities: Floats, X: Any) -> Partition:
-        """Labels of all rows, from those of the rows before X."""
-        more, likely = self.rule.place(self.similarity, X)
-        sentence = self.rule.verdict.sentence
-        return Partition(
-            np.concatenate([labels, more]), np.concatenate([probabilities, likely]), self, sentence
-        )
+    def place(self, X: Any) -> tuple[Ints, Floats]:
+        """Labels of new objects, and how typical they are."""
+        return self.rule.place(self.similarity, X)
+
+    def partition(self, labels: Ints, probabilities: Floats) -> Partition:
+        """Labels of all rows, which it has placed as they came."""
+        return Partition(labels, probabilities, self, self.rule.verdict.sentence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,45 +59,114 @@ class Seen:
     Attributes
     ----------
     rows : array or CSR array
-        All of them.
-    looked : int
-        How many there were when clusters were last looked for.
+        Those that clusters know of.
+    born : ndarray of int
+        The number of the batch in which each of them came.
     labels, probabilities : ndarray
-        Those of all rows.
+        Those of these rows.
     rule : Earlier or None
         The rule of labels, made when clusters were last looked for; None where it has to be made.
+    looked : int
+        How many of the rows were there when clusters were last looked for.
+    counts : ndarray of shape (2, n_clusters + 1)
+        In how many rows no cluster, and each of them, has members: before the last look, and after.
+    n_batches : int
+        How many batches have come, those that wait included.
+    waiting : tuple of arrays
+        Batches of which clusters do not know yet.
     """
 
     rows: Any
-    looked: int
+    born: Ints
     labels: Ints
     probabilities: Floats
     rule: Earlier | None
+    looked: int
+    counts: Ints
+    n_batches: int = 1
+    waiting: tuple[Any, ...] = ()
 
-    def with_batch(self, X: Any) -> Seen:
-        """The same with more rows."""
-        if sp.issparse(self.rows) or sp.issparse(X):
-            return replace(self, rows=sp.vstack([sp.csr_array(self.rows), sp.csr_array(X)], format="csr"))
-        return replace(self, rows=np.concatenate([self.rows, X]))
+    @property
+    def n(self) -> int:
+        """Rows, those that wait included."""
+        return int(self.rows.shape[0] + sum(X.shape[0] for X in self.waiting))
 
-    def calls_for_a_look(self, clusters: Sequence[DominantSet]) -> bool:
+    def with_batch(self, X: Any, payoffs: Floats, thresholds: Floats) -> Seen:
+        """The same with a batch that waits, and how many of its objects would be members."""
+        above = payoffs > thresholds
+        first = (
+            np.where(above.any(axis=1), above.argmax(axis=1), -1)
+            if thresholds.size
+            else np.full(X.shape[0], -1)
+        )
+        after = self.counts[1] + np.bincount(first + 1, minlength=thresholds.size + 1)
+        return replace(
+            self,
+            counts=np.stack([self.counts[0], after]),
+            n_batches=self.n_batches + 1,
+            waiting=(*self.waiting, X.copy()),  # the caller may fill the same array with the next batch
+        )
+
+    def calls_for_a_look(self) -> bool:
         """Whether clusters should be looked for among all rows.
 
-        While no two stand out there is nothing to hold on to; when the rows have doubled more can be told
-        apart; and where later rows are in other clusters than earlier ones were, they may be of others
-        still.
+        When there are so many more that more can be told apart, which a sample of many cannot; and where
+        later rows are in other clusters than earlier ones were: they may be of others still. The k-th batch
+        since a look is asked that at the level 1 / (k (k + 1)) of all: rows that are alike call for no look
+        however many come.
         """
-        n = self.rows.shape[0]
-        return len(clusters) < 2 or n >= 2 * self.looked or is_surprising(cores_of(clusters, n), self.looked)
+        more = self.looked < SAMPLED and self.n >= GROWTH * self.looked
+        k = max(1, self.n_batches - 1 - int(self.born[self.looked - 1]))
+        return more or is_surprising(self.counts, SURPRISE / (k * (k + 1)))
+
+    def joined(self) -> tuple[Seen, Any]:
+        """The same with nothing that waits, and the rows that waited."""
+        if not self.waiting:
+            return self, self.rows[:0]
+        new = joined(self.waiting)
+        sizes = [X.shape[0] for X in self.waiting]
+        numbers = np.arange(self.n_batches - len(sizes), self.n_batches)
+        born = np.concatenate([self.born, np.repeat(numbers, sizes)])
+        return replace(self, rows=joined((self.rows, new)), born=born, waiting=()), new
+
+    def weights(self, forget: float) -> Floats | None:
+        """What rows still count, each batch less; None where nothing is forgotten."""
+        ages = (self.n_batches - 1 - self.born).astype(np.float64)
+        return None if forget == 0.0 else np.asarray((1.0 - forget) ** ages)
+
+    def kept(self, keep: Any) -> Seen:
+        """The same without some rows, when nothing waits."""
+        return replace(
+            self,
+            rows=self.rows[keep],
+            born=self.born[keep],
+            labels=self.labels[keep],
+            probabilities=self.probabilities[keep],
+            looked=max(1, int(np.count_nonzero(keep[: self.looked]))),
+        )
 
 
-def is_surprising(cores: Ints, first: int) -> bool:
-    """Whether objects from ``first`` on are in other clusters, or in none, than chance would have it."""
-    counts = np.array([np.bincount(part + 1, minlength=cores.max() + 2) for part in np.split(cores, [first])])
+def joined(parts: Sequence[Any]) -> Any:
+    """Rows one after another; sparse where some are."""
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)
+
+
+def counted(clusters: Sequence[DominantSet], n: int, looked: int) -> Ints:
+    """How many rows are in no cluster and in each of them, before the last look and after."""
+    cores = cores_of(clusters, n) + 1
+    return np.stack([np.bincount(part, minlength=len(clusters) + 1) for part in np.split(cores, [looked])])
+
+
+def is_surprising(counts: Ints, level: float) -> bool:
+    """Whether later objects are in other clusters, or in none, than chance would have it."""
     counts = counts[:, counts.sum(axis=0) > 0]
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / cores.size
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, counts.sum())
+    if not expected.all():  # nobody came before, or after
+        return False
     statistic = float((np.square(counts - expected) / expected).sum())
-    return bool(chi2.sf(statistic, max(1, counts.shape[1] - 1)) < SURPRISE)
+    return bool(chi2.sf(statistic, max(1, counts.shape[1] - 1)) < level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +176,38 @@ class Arrival:
     cluster: DominantSet
     start: Point | None
 
+    @property
+    def members(self) -> Ints:
+        """Who is in it before it is climbed."""
+        return self.cluster.members if self.start is None else self.start.support
+
+    def without(self, keep: Any, kappa: float) -> Arrival | None:
+        """The same when rows are gone: the same ball, without them; None where nobody is left of it.
+
+        ``keep`` says which rows stay, ``kappa`` is the cluster's, which falls by the share that is lost.
+        """
+        numbers, cluster = np.cumsum(keep) - 1, self.cluster
+        inside = keep[self.members]
+        if not inside.any():
+            return None
+        members = numbers[self.members[inside]]
+        if self.start is None and inside.all():
+            return Arrival(replace(cluster, members=members), None)
+        weights = (cluster.weights if self.start is None else self.start.weights)[inside]
+        share = float(weights.sum())
+        lost = replace(cluster, shift=cluster.shift - kappa * (1.0 - share), status=Status.STOPPED)
+        return Arrival(lost, Point(members, weights / share))
+
 
 def take_in(
-    cluster: DominantSet, payoffs: Floats, first: int, raised: float, kappa: float, tol: float
+    cluster: DominantSet,
+    payoffs: Floats,
+    first: int,
+    raised: float,
+    kappa: float,
+    tol: float,
+    decay: float = 1.0,
+    weights: Floats | None = None,
 ) -> Arrival:
     """A cluster among all rows, when a batch has come.
 
@@ -124,6 +225,10 @@ def take_in(
         The cluster's κ: the similarity of an object to its copy, plus the shift.
     tol : float
         The solver's: a payoff above the threshold by no more than this (relative) touches nobody.
+    decay : float, default=1.0
+        By what the weights of all rows before have been multiplied meanwhile.
+    weights : ndarray, optional
+        Those of the batch's rows; 1 where nothing is forgotten.
 
     Returns
     -------
@@ -132,22 +237,38 @@ def take_in(
     """
     f, shift = cluster.threshold, cluster.shift
     above = np.maximum(payoffs - f, 0.0)
-    margin, gap = f - float(payoffs.max()), max(cluster.gap, float(above.max()))
+    largest = float(payoffs.max(initial=-np.inf))
+    margin, gap = f - largest, max(cluster.gap, largest - f)
     certain = cluster.status is Status.CONVERGED
+    worth = decay * kappa
+    now = shift + (worth - kappa) - raised  # the shift of the same ball, and f is by so much more: raised
     if certain and gap <= tol * scale_of(f, shift):
         margin = min(cluster.margin, margin)
         proven = beyond_rounding(margin, f, gap, shift)
         strict = cluster.strict if proven or cluster.strict is None else False
-        kept = replace(cluster, margin=margin, gap=gap, strict=strict, shift=shift - raised, global_gap=None)
+        kept = replace(
+            cluster,
+            value=f + raised + now,
+            margin=margin,
+            gap=gap,
+            strict=strict,
+            shift=now,
+            global_gap=None,
+        )
         return Arrival(kept, None)
     more = np.flatnonzero(above)
-    weights = np.concatenate([kappa * cluster.weights, above[more]])
-    start = Point(np.concatenate([cluster.members, first + more]), weights / weights.sum())
-    return Arrival(replace(cluster, shift=shift + float(above.sum()) - raised), start)
+    new = above[more] if weights is None else weights[more] * above[more]
+    masses = np.concatenate([worth * cluster.weights, new])
+    start = Point(np.concatenate([cluster.members, first + more]), masses / masses.sum())
+    return Arrival(replace(cluster, shift=now + float(new.sum())), start)
 
 
 def climbed(
-    similarity: Similarity, arrivals: Sequence[Arrival], options: SolverOptions, monitor: Monitor
+    similarity: Similarity,
+    arrivals: Sequence[Arrival],
+    weights: Floats | None,
+    options: SolverOptions,
+    monitor: Monitor,
 ) -> list[DominantSet]:
     """The clusters of all rows: those not touched as they are, the others climbed again.
 
@@ -157,7 +278,7 @@ def climbed(
     for arrival in arrivals:
         cluster = arrival.cluster
         if arrival.start is not None:
-            problem = make_problem(similarity, cluster.shift)
+            problem = make_problem(similarity, cluster.shift, weights=weights)
             chosen_for = options.chosen_for(similarity, cluster.shift, 0)
             try:
                 cluster = problem.solve_from(arrival.start, chosen_for, monitor)
@@ -170,6 +291,14 @@ def climbed(
                 monitor.hurry()
         found.add(cluster)  # two may have climbed to one
     return found.sets
+
+
+def weighed(cluster: DominantSet, weights: Floats, own: float) -> Arrival:
+    """A cluster of rows that all count 1, to be climbed where they have weights: the same ball."""
+    masses = cluster.weights * weights[cluster.members]
+    share = float(masses.sum())
+    kappa = own + cluster.shift
+    return Arrival(replace(cluster, shift=kappa * share - own), Point(cluster.members, masses / share))
 
 
 class Distinct:
@@ -199,8 +328,8 @@ class Distinct:
 
 def look(
     similarity: Similarity,
-    known: Sequence[DominantSet],
-    steady: Sequence[DominantSet],
+    arrivals: Sequence[Arrival],
+    weights: Floats | None,
     n_clusters: int | None,
     least: int,
     options: SolverOptions,
@@ -208,22 +337,29 @@ def look(
 ) -> list[DominantSet]:
     """The clusters that a fit of all rows would find, and known ones that lie elsewhere.
 
-    Those that were not touched (``steady``) stay as they are where they are found again. The order is any.
+    Those that were not touched stay as they are where they are found again. The order is any. Weights
+    count when clusters are climbed, not for what stands out.
     """
-    scales = Scales(similarity, similarity.degrees(), n_clusters, least, monitor)
+    scales = Scales(similarity, similarity.spread(), n_clusters, least, monitor)
     if scales.interrupted:
         raise KeyboardInterrupt
-    if scales.is_one and known:
-        return list(known)
+    if scales.is_one and arrivals:
+        return climbed(similarity, arrivals, weights, options, monitor)
+    steady = [arrival.cluster for arrival in arrivals if arrival.start is None]
     found, before = Distinct(similarity.n), Distinct(similarity.n, steady)
     for ball in scales.balls:
         if found.sets and monitor.out_of_time():
             break
         cluster = solved(similarity, scales, ball, scales.shift(ball.kappa), options, monitor)
+        if weights is not None:
+            assert similarity.self_similarity is not None
+            start = weighed(cluster, weights, similarity.self_similarity)
+            cluster = climbed(similarity, [start], weights, options, monitor)[0]
         if len(cluster) >= least:
             found.add(before.twin(cluster) or cluster)
     inside = cores_of(found.sets, similarity.n) >= 0
-    return found.sets + [c for c in known if inside[c.members].mean() <= SAME]
+    elsewhere = [arrival for arrival in arrivals if inside[arrival.members].mean() <= SAME]
+    return found.sets + climbed(similarity, elsewhere, weights, options, monitor)
 
 
 def in_order(

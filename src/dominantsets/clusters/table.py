@@ -84,6 +84,9 @@ class Selection:
     resolution: Resolution | None = None
     choice: str = ""
 
+    def __repr__(self) -> str:
+        return f"Selection({len(self.rows)} clusters; print it for the table and the reasons)"
+
     def __str__(self) -> str:
         lines = [
             f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} "

@@ -8,12 +8,14 @@ changes rarely.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core.event import Listener, register, unregister
 from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -73,3 +75,29 @@ def reassociated(function: _F) -> _F:
 def watchful(function: _F) -> _F:
     """Compile with sums in any order, but without the promise that there are no NaN."""
     return compiled(function, fastmath={"reassoc"})
+
+
+class _First(Listener):
+    """Calls once, where something is compiled."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell: Callable[[], None] | None = tell
+
+    def on_start(self, event: Any) -> None:
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing: only that it begins is worth a word."""
+
+
+@contextmanager
+def telling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell`` once if anything is compiled inside, and not just loaded from the disk."""
+    listener = _First(tell)
+    register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        unregister("numba:compile", listener)  # type: ignore[no-untyped-call]

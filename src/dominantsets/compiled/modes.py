@@ -52,6 +52,58 @@ class State(NamedTuple):
     radii: Floats
 
 
+class Lists(NamedTuple):
+    """For each of many balls, the objects that can be in it; those with ``begin`` below 0 have all."""
+
+    begin: Ints
+    end: Ints
+    objects: Ints
+    everybody: Ints
+
+
+@reassociated
+def count_within(products: Floats, lengths: Floats, cut: Floats, counts: Ints) -> None:
+    """How many objects of each row have lengths - 2 products below its cut."""
+    for k in range(products.shape[0]):
+        count = 0
+        for i in range(lengths.size):
+            count += lengths[i] - 2.0 * products[k, i] < cut[k]
+        counts[k] = count
+
+
+@reassociated
+def list_within(products: Floats, lengths: Floats, cut: Floats, begin: Ints, objects: Ints) -> None:
+    """These objects, each row from its place on; rows with a place below 0 are left out."""
+    for k in range(products.shape[0]):
+        at = begin[k]
+        if at < 0:
+            continue
+        for i in range(lengths.size):
+            if lengths[i] - 2.0 * products[k, i] < cut[k]:
+                objects[at] = i
+                at += 1
+
+
+@reassociated
+def near(lists: Lists, a: int) -> Ints:
+    """The objects that can be in ball a, in their order."""
+    if lists.begin[a] < 0:
+        return lists.everybody
+    return lists.objects[lists.begin[a] : lists.end[a]]
+
+
+@reassociated
+def ball_among(X: Floats, extra: Floats, some: Ints, c: Floats, kappa: float, r2: float, t: Floats) -> float:
+    """The same as :func:`ball`, of some of the objects."""
+    for k in range(some.size):
+        row, s = X[some[k]], extra[some[k]]
+        for j in range(X.shape[1]):
+            e = row[j] - c[j]
+            s += e * e
+        t[k] = s
+    return radius(t[: some.size], kappa, r2)
+
+
 @reassociated
 def ball(X: Floats, extra: Floats, c: Floats, kappa: float, r2: float, t: Floats) -> float:
     """Fill t with the squared distances from c; the squared radius, sought from r2 on."""
@@ -62,6 +114,13 @@ def ball(X: Floats, extra: Floats, c: Floats, kappa: float, r2: float, t: Floats
             e = row[j] - c[j]
             s += e * e
         t[i] = s
+    return radius(t, kappa, r2)
+
+
+@reassociated
+def radius(t: Floats, kappa: float, r2: float) -> float:
+    """The squared radius at which sum max(0, r2 - t) is kappa, sought from r2 on."""
+    m = t.size
     if r2 <= 0.0:
         r2 = np.inf
     last = -1
@@ -153,44 +212,49 @@ def sharpness(X: Floats, members: Ints, c: Floats, kappa: float, farthest: int) 
 
 
 @reassociated
-def follow_some(state: State, chains: Ints, kappa: float, steps: int, tolerance: float) -> None:
-    """Follow some of the chains to the next level, among the objects within reach of where they are.
+def follow_some(
+    X: Floats, extra: Floats, centres: Floats, radii: Floats, chosen: Ints, lists: Lists, kappa: Floats,
+    steps: int, tolerance: float,
+) -> None:  # fmt: skip
+    """Follow some balls to their kappa, in place, among the objects within reach of where they are.
 
     Where a ball has moved so far that others could be in it, it is followed again among all.
     """
-    X, m = state.X, state.X.shape[0]
-    t, few, extra = np.empty(m), np.empty_like(X), np.empty(m)
-    for a in chains:
-        c, reach = state.centre[a], REACH * state.radius[a]
+    m = X.shape[0]
+    t, few, left = np.empty(m), np.empty_like(X), np.empty(m)
+    for a in chosen:
+        c, reach = centres[a], REACH * radii[a]
         before, count = c.copy(), 0
-        for i in range(m):
-            row, s = X[i], state.extra[i]
+        for i in near(lists, a):
+            row, s = X[i], extra[i]
             for j in range(X.shape[1]):
                 e = row[j] - c[j]
                 s += e * e
             if s < reach:
-                few[count], extra[count] = row, state.extra[i]
+                few[count], left[count] = row, extra[i]
                 count += 1
         r2, moved = np.inf, 0.0
         if count:
-            r2 = follow(few[:count], extra[:count], c, kappa, state.radius[a], t[:count], steps, tolerance)
+            r2 = follow(few[:count], left[:count], c, kappa[a], radii[a], t[:count], steps, tolerance)
             for j in range(c.size):
                 moved += (c[j] - before[j]) ** 2
         if np.sqrt(moved) + np.sqrt(r2) > np.sqrt(reach):
-            r2 = follow(X, state.extra, c, kappa, state.radius[a], t, steps, tolerance)
-        state.radius[a] = r2
+            r2 = follow(X, extra, c, kappa[a], radii[a], t, steps, tolerance)
+        radii[a] = r2
 
 
 @reassociated
-def join(state: State, chains: Ints, kappa: float, level: int) -> None:
+def join(state: State, chains: Ints, lists: Lists, kappa: float, level: int) -> None:
     """Objects that nobody holds join the ball with the largest weight on them."""
     m = state.X.shape[0]
     t, best, to = np.empty(m), np.zeros(m), np.full(m, -1)
     for a in chains:
-        r2 = ball(state.X, state.extra, state.centre[a], kappa, state.radius[a], t)
-        for i in range(m):
-            if state.holder[i] < 0 and r2 - t[i] > best[i]:
-                best[i], to[i] = r2 - t[i], a
+        some = near(lists, a)
+        r2 = ball_among(state.X, state.extra, some, state.centre[a], kappa, state.radius[a], t)
+        for k in range(some.size):
+            i = some[k]
+            if state.holder[i] < 0 and r2 - t[k] > best[i]:
+                best[i], to[i] = r2 - t[k], a
     for i in range(m):
         if to[i] >= 0:
             hold(state, i, to[i], level)
@@ -250,50 +314,57 @@ def start(state: State, kappa: float, level: int, least: int, steps: int, tolera
 
 
 @reassociated
-def settle(state: State, chains: Ints, kappa: float, level: int, least: int, meet: float) -> None:
+def settle(
+    state: State, chains: Ints, lists: Lists, kappa: float, level: int, least: int, meet: float
+) -> None:
     """Note what each ball holds; one that leans on another's objects, or has met it, dies into it.
 
     ``chains`` come by rising size, so that the smaller dies into the larger.
     """
     X, m = state.X, state.X.shape[0]
-    t, on = np.empty(m), np.zeros(state.counters[CHAINS])
-    members = np.empty(m, np.int64)
+    t, on, order = np.empty(m), np.zeros(state.counters[CHAINS]), np.empty(state.counters[CHAINS], np.int64)
+    leant = np.empty(state.counters[CHAINS], np.int64)
+    for k in range(chains.size):
+        order[chains[k]] = k
     for a in chains:
-        r2 = ball(X, state.extra, state.centre[a], kappa, state.radius[a], t)
-        on[:] = 0.0
-        total, own, count = 0.0, 0, 0
-        far = 0
-        for i in range(m):
-            if t[i] < r2:
-                if count == 0 or t[i] > t[far]:
-                    far = i
-                members[count] = i
+        some = near(lists, a)
+        r2 = ball_among(X, state.extra, some, state.centre[a], kappa, state.radius[a], t)
+        total, own, count, n_leant = 0.0, 0, 0, 0
+        for k in range(some.size):
+            if t[k] < r2:
                 count += 1
-                total += r2 - t[i]
-                h = state.holder[i]
+                total += r2 - t[k]
+                h = state.holder[some[k]]
                 if h >= 0:
-                    on[h] += r2 - t[i]
+                    if on[h] == 0.0:
+                        leant[n_leant] = h
+                        n_leant += 1
+                    on[h] += r2 - t[k]
                     own += h == a
-        on /= max(total, 1e-300)
+        total, mine = max(total, 1e-300), on[a] / max(total, 1e-300)
         state.own[a, level], state.mass[a, level] = own, count
-        state.share[a, level], state.radii[a, level] = on[a], r2
-        if own >= least and on[a] >= 0.5:
-            state.sharpness[a, level] = sharpness(X, members[:count], state.centre[a], kappa, far)
-        else:
-            state.sharpness[a, level] = -np.inf
+        state.share[a, level], state.radii[a, level] = mine, r2
+        # how sharp it is, of those that can be groups, is asked afterwards: that can be done side by side
+        state.sharpness[a, level] = np.inf if own >= least and mine >= 0.5 else -np.inf
         # the curvature of the ball's top, as a variance: centres much nearer than it are one mode
         h2 = kappa / (max(1, count) * r2)
         reach = meet * r2 * h2 / (2.0 * (1.0 + h2))
-        to, top = -1, on[a]
-        for b in chains:
-            if outranks(state, b, a) and on[b] > top:
-                top, to = on[b], b
+        to, top = -1, mine
+        for k in range(n_leant):  # of equals, the first of the chains
+            b = leant[k]
+            share = on[b] / total
+            on[b] = 0.0
+            better = share > top or (share == top and to >= 0 and order[b] < order[to])
+            if better and outranks(state, b, a):
+                top, to = share, b
         if to < 0:
             for b in chains:
                 if outranks(state, b, a):
                     gap = 0.0
                     for j in range(X.shape[1]):
                         gap += (state.centre[a, j] - state.centre[b, j]) ** 2
+                        if gap >= reach:  # most are far in the first coordinates
+                            break
                     if gap < reach and (to < 0 or state.size[b] > state.size[to]):
                         to = b
         if to >= 0:
@@ -304,6 +375,25 @@ def settle(state: State, chains: Ints, kappa: float, level: int, least: int, mee
             for i in range(m):
                 if state.holder[i] == a:
                     state.holder[i] = to
+
+
+@reassociated
+def sharpen(state: State, chains: Ints, lists: Lists, kappa: float, level: int) -> None:
+    """How sharply those of some balls stand out that can be groups."""
+    X, t = state.X, np.empty(state.X.shape[0])
+    members = np.empty(state.X.shape[0], np.int64)
+    for a in chains:
+        if state.sharpness[a, level] < np.inf:
+            continue
+        some, c, count, far = near(lists, a), state.centre[a], 0, 0
+        r2 = ball_among(X, state.extra, some, c, kappa, state.radius[a], t)
+        for k in range(some.size):
+            if t[k] < r2:
+                if count == 0 or t[k] > t[far]:
+                    far = k
+                members[count] = some[k]
+                count += 1
+        state.sharpness[a, level] = sharpness(X, members[:count], c, kappa, some[far])
 
 
 @reassociated

@@ -15,15 +15,13 @@ lie anywhere and be as wide as it likes, or a constant density.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from scipy.special import logsumexp
 
 from dominantsets._typing import Flags, Floats
-from dominantsets.compiled.clouds import expect
-from dominantsets.compiled.threads import parallel_map
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -31,7 +29,6 @@ ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object b
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
 GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
-BLOCK = 2048  # objects that a thread takes at a time
 FLAT = 4  # dimensions up to which the volume of the convex hull is found
 
 
@@ -115,7 +112,7 @@ def fit_clouds(
     ``free``: whether the dimension may change; ``flat``: a constant background; ``common``: one width for all
     clusters, and every object with the nearest centre; ``counted``: shares decide between clusters, too.
     """
-    n, rows = len(sample.rows), sample.rows
+    n, rows, points = len(sample.rows), sample.rows, sample.points(sample.rows, sample.extra)
     sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
     clouds = Clouds(
         np.array([start.centre for start in starts]),
@@ -135,7 +132,7 @@ def fit_clouds(
     last, calm = -np.inf, 0
     for round_ in range(ROUNDS):
         away = clouds.away(sample)
-        sums, outside, likelihood = _expected(sample, clouds, away, common)
+        sums, outside, likelihood = _expected(points, clouds, away, common)
         calm = calm + 1 if abs(likelihood - last) < STEADY * n else 0
         if calm > free or monitor.out_of_time():
             break
@@ -159,41 +156,17 @@ def fit_clouds(
             if behind_all > 1.0:
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
-    return Fit(clouds, _parts(sample, clouds, outside, common), outside, likelihood)
+    rates = 0.5 / clouds.variances
+    parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    return Fit(clouds, parts, outside, likelihood)
 
 
-def _expected(
-    sample: Coordinates, clouds: Clouds, away: Floats, common: bool
-) -> tuple[Floats, Floats, float]:
-    """Sums over all objects, see :func:`dominantsets.compiled.clouds.expect`; the background's parts."""
-    rows, (count, d) = sample.rows, clouds.centres.shape
-    lengths = np.square(rows).sum(axis=1) + sample.extra
-    squares, rates = np.square(clouds.centres).sum(axis=1), 0.5 / clouds.variances
-    levels, rest = clouds.levels(), clouds.rest()
-    behind, outside = clouds.behind(away), np.empty(len(rows))
-
-    def work(part: slice) -> tuple[Floats, float]:
-        sums = np.zeros((count, 3 + d))
-        here = rows[part]
-        products = np.ascontiguousarray(here @ clouds.centres.T)
-        mine = (lengths[part], here, squares, rates, levels, rest, behind[part])
-        return sums, expect(products, *mine, common, sums, outside[part])
-
-    # blocks of one size, so that sums do not depend on the number of threads
-    blocks = [slice(i, min(i + BLOCK, len(rows))) for i in range(0, len(rows), BLOCK)]
-    found = parallel_map(work, blocks)
-    return sum((f[0] for f in found[1:]), found[0][0]), outside, sum(f[1] for f in found)
-
-
-def _parts(sample: Coordinates, clouds: Clouds, outside: Floats, common: bool) -> Floats:
-    """What every object has of every cluster."""
-    t = clouds.squares(sample)
-    if common:
-        parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
-    else:
-        logs = clouds.levels() - t / (2.0 * clouds.variances)
-        parts = np.exp(logs - logs.max(axis=1)[:, None])
-    return np.asarray(parts * ((1.0 - outside) / parts.sum(axis=1))[:, None])
+def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[Floats, Floats, float]:
+    """Sums over all objects, the background's parts, and the likelihood."""
+    found: tuple[Floats, Floats, float] = points.expected(
+        clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest(), clouds.behind(away), common
+    )
+    return found
 
 
 def limit(sample: Coordinates) -> float:

@@ -57,7 +57,7 @@ class Correlation:
         The c of every object.
     """
 
-    labels: Ints
+    labels: Ints = field(repr=False)
     value: float
     gain: float
     values: list[float] = field(repr=False)

@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc
 from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
@@ -52,6 +51,7 @@ from dominantsets.labels.clouds import (
     within_hull,
 )
 from dominantsets.rows.base import Cores
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
@@ -184,51 +184,19 @@ class Labelling:
 
     Attributes
     ----------
-    cores : Cores
-        The clusters: the score of an object is the logarithm of its density.
-    dimension : float
-        That of the clouds.
-    rest : ndarray
-        What is added to a score before it is compared with the background.
-    background : Cores or None
-        The background, where there is one.
-    judges : Cores or None
-        The clusters that the background is compared with, where these are not those that give labels.
-    least : ndarray
-        For each cluster, the probability below which an object is noise.
+    rule : Rule
+        The clusters, and the background where there is one; the score of an object is the logarithm of its
+        density.
     verdict : Verdict
         Whether there is noise.
     """
 
-    cores: Cores
-    dimension: float
-    rest: Floats
-    background: Cores | None
-    judges: Cores | None
-    least: Floats
+    rule: Rule
     verdict: Verdict
-
-    def labels(
-        self, best: Ints, score: Floats, behind: Floats | None, before: Floats | None
-    ) -> tuple[Ints, Floats]:
-        """Labels and probabilities, from the best clusters, their scores, and those of background and judges.
-
-        The probability is the share of the cluster that lies farther out.
-        """
-        t = (self.cores.constants[best] - score) / self.cores.rates[best]
-        variances = 0.5 / self.cores.rates[best]
-        probabilities = np.asarray(gammaincc(0.5 * self.dimension, np.maximum(t, 0.0) / (2.0 * variances)))
-        noise = probabilities < self.least[best]
-        if behind is not None:
-            noise |= behind > (score + self.rest[best] if before is None else before)
-        return np.where(noise, -1, best), np.where(noise, 0.0, probabilities)
 
     def of(self, similarity: Similarity) -> tuple[Ints, Floats]:
         """Labels and probabilities of all objects: a pass, and one for the background."""
-        best, score = similarity.nearest(self.cores)
-        behind = None if self.background is None else similarity.nearest(self.background)[1]
-        before = None if self.judges is None else similarity.nearest(self.judges)[1]
-        return self.labels(best, score, behind, before)
+        return similarity.label(self.rule)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
@@ -236,20 +204,7 @@ class Labelling:
 
     def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
         """Labels and probabilities of new objects."""
-        scores = _scores(similarity, new, self.cores)
-        best = scores.argmax(axis=1)
-        score = scores[np.arange(len(best)), best]
-        behind = None if self.background is None else _scores(similarity, new, self.background)[:, 0]
-        before = None if self.judges is None else _scores(similarity, new, self.judges).max(axis=1)
-        return self.labels(best, score, behind, before)
-
-
-def _scores(similarity: Similarity, new: Any, cores: Cores) -> Floats:
-    own, out = similarity.self_similarities_of_new(new), np.empty((new.shape[0], len(cores.mixtures)))
-    for k, mixture in enumerate(cores.mixtures):
-        away = 0.5 * (own - 2.0 * similarity.payoff_of(new, mixture) + cores.inside[k])
-        out[:, k] = cores.constants[k] - cores.rates[k] * away
-    return out
+        return similarity.label_new(new, self.rule)
 
 
 def label_by_clouds(
@@ -320,15 +275,14 @@ def label_by_clouds(
     sure = fit.parts.sum(axis=0) >= FEW_OBJECTS
     farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
-    rule = Labelling(cores, fit.clouds.dimension, rest, background, judges, farthest, verdict)
+    rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges)
     if isinstance(noise, str) or noise is None:
-        return rule
-    _, probabilities = rule.of(similarity)
+        return Labelling(rule, verdict)
+    _, probabilities = similarity.label(rule)
     least = np.full(len(starts), float(np.quantile(probabilities, noise)) if noise > 0.0 else 0.0)
     sentence = f"{noise:.0%} are called noise, as asked: those farthest out in their clusters."
-    return Labelling(
-        cores, fit.clouds.dimension, rest, None, None, least, Verdict(noise > 0.0, 0.0, sentence)
-    )
+    rule = rule._replace(least=least, background=None, judges=None)
+    return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence))
 
 
 class _Judged(NamedTuple):
@@ -366,9 +320,9 @@ def _judged(
 def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
     """The background of a fit, as a mixture of objects with its density as score."""
     clouds = fit.clouds
-    away = clouds.away(sample)
     width, level = np.array([clouds.width]), float(clouds.behind(np.zeros(1))[0])
-    mixtures, inside = _mixtures(similarity, objects, fit.outside[:, None], away[:, None])
+    assert clouds.middle is not None
+    mixtures, inside = _mixtures(similarity, objects, sample, fit.outside[:, None], clouds.middle[None])
     rates = 0.5 / width if clouds.flat is None else np.zeros(1)
     return Cores(mixtures, inside, rates, np.array([level]))
 
@@ -376,24 +330,25 @@ def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit:
 def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
     """The clusters of a fit, as mixtures of objects with their densities and shares as scores."""
     clouds = fit.clouds
-    mixtures, inside = _mixtures(similarity, objects, fit.parts, clouds.squares(sample))
+    mixtures, inside = _mixtures(similarity, objects, sample, fit.parts, clouds.centres)
     return Cores(mixtures, inside, 0.5 / clouds.variances, clouds.levels())
 
 
 def _mixtures(
-    similarity: Similarity, objects: Ints, parts: Floats, squares: Floats
+    similarity: Similarity, objects: Ints, sample: Coordinates, parts: Floats, centres: Floats
 ) -> tuple[list[Any], Floats]:
     """Centres of clouds as mixtures of objects, and their similarities to themselves."""
-    mixtures, inside = [], np.empty(parts.shape[1])
+    weights = np.ascontiguousarray(parts.T)
+    totals = weights.sum(axis=1)
+    for k in np.flatnonzero(totals <= 1e-6):  # a cluster without objects is where the nearest is
+        t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
+        weights[k] = np.eye(1, t.size, int(t.argmin()))[0]
+        totals[k] = 1.0
+    weights[weights <= 1e-9 * weights.max(axis=1)[:, None]] = 0.0
+    weights /= weights.sum(axis=1)[:, None]
     own = similarity.self_similarities(objects)
-    for k in range(parts.shape[1]):
-        total = float(parts[:, k].sum())
-        weights = (
-            parts[:, k] / total if total > 1e-6 else np.eye(1, len(parts), int(squares[:, k].argmin()))[0]
-        )
-        some = np.flatnonzero(weights > 1e-9 * weights.max())
-        w = weights[some] / weights[some].sum()
-        mixtures.append(similarity.centre(objects[some], w))
-        # the mean squared distance from the centre is half the mean of own lengths less the centre's
-        inside[k] = float(w @ own[some]) - 2.0 * float(w @ squares[some, k])
-    return mixtures, inside
+    # the mean squared distance from the centre is half the mean of own lengths less the centre's
+    lengths = np.square(sample.rows).sum(axis=1) + sample.extra
+    squares = weights @ lengths - 2.0 * np.einsum("kj,kj->k", weights @ sample.rows, centres)
+    inside = weights @ own - 2.0 * (squares + np.square(centres).sum(axis=1))
+    return similarity.centres(objects, weights), inside

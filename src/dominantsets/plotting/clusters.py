@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets.plotting._style import NOISE, PALETTE, Rectangle, axes_or_new, color_of
+from dominantsets.plotting._style import HALO, NOISE, PALETTE, Rectangle, axes_or_new, color_of
 
 MANY = 20_000  # points from which they are drawn as one image
 LARGEST_MATRIX = 2_000  # objects of a similarity matrix that are drawn; of more, an even sample
@@ -27,7 +28,9 @@ class ClusterDisplay:
     memberships : ndarray of shape (n,)
         Between 0 and 1.
     exemplars : ndarray of shape (n_clusters,)
-        Objects marked with a cross.
+        Objects marked with a cross; with the number of their cluster where there are too many for a legend.
+    names : tuple of two str, optional
+        What the axes are.
 
     Attributes
     ----------
@@ -43,22 +46,26 @@ class ClusterDisplay:
         labels: NDArray[Any],
         memberships: NDArray[Any],
         exemplars: NDArray[Any],
+        names: tuple[str, str] | None = None,
     ) -> None:
         self.points = points
         self.labels = labels
         self.memberships = memberships
         self.exemplars = exemplars
+        self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, *, names: Any = None, ax: Any = None) -> Self:
         """Draw the clusters that a fitted ``DominantSets`` found in X (PCA to 2 where d > 2).
 
         Parameters
         ----------
-        estimator : DominantSets
-            Fitted on X.
-        X : array of shape (n, d)
+        estimator : DominantSets or Pipeline
+            Fitted on X. The steps of a pipeline before the last one are applied to X.
+        X : array or DataFrame of shape (n, d)
             The features it was fitted on.
+        names : list of str, optional
+            Names of the columns, where X is no data frame.
         ax : matplotlib Axes, optional
             Where to draw; a new figure without it.
 
@@ -66,19 +73,41 @@ class ClusterDisplay:
         -------
         ClusterDisplay
             With ``ax_`` and ``figure_`` set.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from dominantsets import DominantSets
+        >>> from dominantsets.plotting import ClusterDisplay
+        >>> X = load_iris(as_frame=True).data[["petal length (cm)", "petal width (cm)"]]
+        >>> model = make_pipeline(StandardScaler(), DominantSets(3)).fit(X)
+        >>> ClusterDisplay.from_estimator(model, X).ax_.get_xlabel()
+        'petal length (cm)'
         """
         check_is_fitted(estimator)
-        X = np.asarray(X, dtype=np.float64)
-        if X.shape[0] != estimator.labels_.size:
-            raise ValueError(
-                f"X has {X.shape[0]} rows, the estimator was fitted on {estimator.labels_.size}."
-            )
+        steps = getattr(estimator, "steps", [("", estimator)])
+        names = list(X.columns) if names is None and hasattr(X, "columns") else names
+        if len(steps) > 1:
+            before = estimator[:-1]
+            X, names = before.transform(X), _names_after(before, names)
+        model = steps[-1][1]
+        X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        if X.shape[0] != model.labels_.size:
+            raise ValueError(f"X has {X.shape[0]} rows, the estimator was fitted on {model.labels_.size}.")
         points = PCA(2, random_state=0).fit_transform(X) if X.shape[1] > 2 else X
-        if points.shape[1] == 1:
-            points = np.column_stack([points[:, 0], np.zeros(len(points))])
-        display = cls(points, estimator.labels_, estimator.probabilities_, estimator.exemplars_).plot(ax=ax)
         if X.shape[1] > 2:
-            display.ax_.set(xlabel="first principal component", ylabel="second principal component")
+            names = ["first principal component", "second principal component"]
+        elif X.shape[1] == 1:
+            points = np.column_stack([X[:, 0], np.zeros(len(X))])
+            names = None if names is None else [names[0], ""]
+        axes = None if names is None else (str(names[0]), str(names[1]))
+        display = cls(points, model.labels_, model.probabilities_, model.exemplars_, axes).plot(ax=ax)
+        if X.shape[1] > 2:
+            display.ax_.set(xticks=[], yticks=[])  # units that mean nothing
+        elif X.shape[1] == 1:
+            display.ax_.set(yticks=[])
         return display
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -98,7 +127,10 @@ class ClusterDisplay:
         noise = self.labels < 0
         # many thousands of points are a picture inside the picture, or a PDF would hold each of them
         many = len(self.labels) > MANY
-        ax.scatter(*self.points[noise].T, s=7, color=NOISE, label="unassigned", linewidths=0, rasterized=many)
+        if noise.any():
+            ax.scatter(
+                *self.points[noise].T, s=7, color=NOISE, label="noise (-1)", linewidths=0, rasterized=many
+            )
         for k in range(int(self.labels.max(initial=-1)) + 1):
             inside = self.labels == k
             ax.scatter(
@@ -110,21 +142,34 @@ class ClusterDisplay:
                 label=f"cluster {k}",
                 rasterized=many,
             )
-        ax.scatter(
-            *self.points[self.exemplars].T,
-            s=55,
-            marker="x",
-            color="black",
-            linewidths=1.4,
-            label="exemplar",
-        )
-        ax.set_xticks([])
-        ax.set_yticks([])
         if self.exemplars.size <= len(PALETTE):
+            ax.scatter(
+                *self.points[self.exemplars].T,
+                s=55,
+                marker="x",
+                color="black",
+                linewidths=1.4,
+                label="exemplar",
+            )
             ax.legend(fontsize=7, markerscale=1.2, framealpha=0.7)
+        else:
+            for k, place in enumerate(self.points[self.exemplars]):
+                ax.text(*place, str(k), fontsize=8, ha="center", va="center", path_effects=HALO)
+        if self.names is None:
+            ax.set(xticks=[], yticks=[])
+        else:
+            ax.set(xlabel=self.names[0], ylabel=self.names[1])
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+
+def _names_after(steps: Any, names: Any) -> Any:
+    """What columns are called behind the steps of a pipeline, where they know it."""
+    try:
+        return list(steps.get_feature_names_out(names))
+    except (AttributeError, ValueError):
+        return None
 
 
 class SimilarityDisplay:
@@ -169,12 +214,16 @@ class SimilarityDisplay:
             With ``ax_`` and ``figure_`` set.
         """
         check_is_fitted(estimator)
-        labels = estimator.labels_
+        labels, probabilities, objects = estimator.labels_, estimator.probabilities_, None
+        if hasattr(estimator, "_copies"):  # an object by its first copy; those of weight 0 are not there
+            objects, there = estimator._copies.firsts, estimator._copies.present
+            labels, probabilities = labels[there], probabilities[there]
         rank = np.where(labels < 0, labels.max(initial=0) + 1, labels)
-        order = np.lexsort((-estimator.probabilities_, rank))
+        order = np.lexsort((-probabilities, rank))
         if order.size > LARGEST_MATRIX:
             order = order[np.linspace(0, order.size - 1, LARGEST_MATRIX).astype(np.int64)]
-        return cls(estimator.similarity_.block(order, order), labels[order]).plot(ax=ax)
+        shown = order if objects is None else objects[order]
+        return cls(estimator.similarity_.block(shown, shown), labels[order]).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw, on ``ax`` or on a new figure.

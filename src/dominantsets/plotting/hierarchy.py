@@ -105,10 +105,16 @@ class HierarchyDisplay:
         colors = [_color(np.unique(labels[group.objects])) for group in nodes]
         drawn = dendrogram(linkage, ax=ax, link_color_func=lambda node: colors[node], no_labels=True)
         sizes = [f"{nodes[k].objects.size:,}" for k in drawn["leaves"]]
-        ax.set_xticks(10.0 * np.arange(len(leaves)) + 5.0, sizes, rotation=90)
+        ax.set_xticks(10.0 * np.arange(len(leaves)) + 5.0, sizes, rotation=90 if len(leaves) > 12 else 0)
         low = max(float(linkage[:, 2].min()), 1e-300)
         ax.set_yscale("log", nonpositive="clip")  # leaves hang down to where the axis ends
         ax.set_ylim(0.5 * low, 1.5 * float(linkage[:, 2].max()))
+        # a leaf has no line of its own: a dot at its foot says which group it is
+        feet = ax.get_xticks()
+        ax.scatter(
+            feet, np.full(len(feet), 0.5 * low), s=60, c=[colors[k] for k in drawn["leaves"]], clip_on=False,
+            zorder=3,
+        )  # fmt: skip
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dominantsets._checks import check_choice
 from dominantsets.plotting._style import NOISE, axes_or_new, color_of, plt
 from dominantsets.solvers.phases import Trajectory
 
@@ -13,30 +14,71 @@ LINES = 300  # objects that are drawn at most, evenly over their order
 
 
 class TraceDisplay:
-    """How a solver came to its answer: value, gap and size of the support at every iteration.
+    """How solvers came to their answers: value, gap and size of the support over time.
 
     Parameters
     ----------
-    trace : Trace
-        From ``solve(..., trace=True).trace``.
-    label : str, optional
-        Name of the run in the legend.
+    traces : dict of str to Trace
+        Runs by name, from ``solve(..., trace=True).trace``.
+    best : float, optional
+        The value that all of them are compared with; the highest one that any of them reached without it.
 
     Attributes
     ----------
     axes_ : tuple of three matplotlib Axes
-        Where it was drawn: distance of the value from the last one, gap, support.
+        Where it was drawn: how far values are below the best one, gap, support.
     figure_ : matplotlib Figure
         Their figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import solve
+    >>> from dominantsets.plotting import TraceDisplay
+    >>> A = np.triu(np.random.default_rng(0).uniform(size=(60, 60)), 1)
+    >>> runs = [solve(A + A.T, algorithm=name, trace=True) for name in ("pairwise", "away")]
+    >>> TraceDisplay.from_clusters(runs).axes_[0].get_xlabel()
+    'seconds'
     """
 
-    def __init__(self, trace: Any, label: str | None = None) -> None:
-        self.trace = trace
-        self.label = label
+    def __init__(self, traces: dict[str, Any], best: float | None = None) -> None:
+        self.traces = traces
+        self.best = best
 
     @classmethod
-    def from_cluster(cls, cluster: Any, *, label: str | None = None, axes: Any = None) -> Self:
-        """Draw the trace of a cluster that was found with ``trace=True``.
+    def from_clusters(
+        cls, clusters: Any, *, labels: Any = None, against: str = "seconds", axes: Any = None
+    ) -> Self:
+        """Draw the traces of clusters of one problem, found by several solvers with ``trace=True``.
+
+        Parameters
+        ----------
+        clusters : list of DominantSet
+            Each with a trace.
+        labels : list of str, optional
+            Names of the runs; the solvers' without them.
+        against : {"seconds", "iteration"}, default="seconds"
+            What the horizontal axes are.
+        axes : three matplotlib Axes, optional
+            Where to draw; a new figure without it.
+
+        Returns
+        -------
+        TraceDisplay
+            With ``axes_`` and ``figure_`` set.
+        """
+        if any(cluster.trace is None for cluster in clusters):
+            raise ValueError("a cluster has no trace; find it with solve(..., trace=True).")
+        names = [cluster.algorithm for cluster in clusters] if labels is None else list(labels)
+        best = max((cluster.value for cluster in clusters), default=None)
+        traces = {name: cluster.trace for name, cluster in zip(names, clusters, strict=True)}
+        return cls(traces, best).plot(against=against, axes=axes)
+
+    @classmethod
+    def from_cluster(
+        cls, cluster: Any, *, label: str | None = None, against: str = "seconds", axes: Any = None
+    ) -> Self:
+        """Draw the trace of one cluster that was found with ``trace=True``.
 
         Parameters
         ----------
@@ -44,23 +86,26 @@ class TraceDisplay:
             With a trace.
         label : str, optional
             Name of the run; the solver's without it.
+        against : {"seconds", "iteration"}, default="seconds"
+            What the horizontal axes are.
         axes : three matplotlib Axes, optional
-            Where to draw, for instance beside another run; a new figure without it.
+            Where to draw; a new figure without it.
 
         Returns
         -------
         TraceDisplay
             With ``axes_`` and ``figure_`` set.
         """
-        if cluster.trace is None:
-            raise ValueError("the cluster has no trace; find it with solve(..., trace=True).")
-        return cls(cluster.trace, label or cluster.algorithm).plot(axes=axes)
+        names = None if label is None else [label]
+        return cls.from_clusters([cluster], labels=names, against=against, axes=axes)
 
-    def plot(self, *, axes: Any = None) -> Self:
+    def plot(self, *, against: str = "seconds", axes: Any = None) -> Self:
         """Draw, on ``axes`` or on a new figure.
 
         Parameters
         ----------
+        against : {"seconds", "iteration"}, default="seconds"
+            What the horizontal axes are.
         axes : three matplotlib Axes, optional
             Where to draw.
 
@@ -69,21 +114,33 @@ class TraceDisplay:
         TraceDisplay
             Itself.
         """
-        if axes is None:
-            axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")[1]
-        steps = np.arange(1, len(self.trace) + 1)
-        below = self.trace.value[-1] - self.trace.value if len(self.trace) else self.trace.value
-        for ax, values, name in zip(
-            axes,
-            (np.where(below > 0, below, np.nan), np.where(self.trace.gap > 0, self.trace.gap, np.nan),
-             self.trace.support_size),
-            ("value below the last", "gap", "support"),
-            strict=True,
-        ):  # fmt: skip
-            ax.plot(steps, values, label=self.label, marker="." if len(steps) < 50 else "")
-            ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel=name)
-        axes[0].legend(fontsize=8)
+        check_choice("against", against, ("seconds", "iteration"))
+        own = axes is None
+        if own:
+            axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")[1]
+        reached = [float(trace.value.max()) for trace in self.traces.values() if len(trace)]
+        best = max(reached, default=0.0) if self.best is None else max([self.best, *reached])
+        for place, (name, trace) in enumerate(self.traces.items()):
+            steps = trace.seconds if against == "seconds" else np.arange(1, len(trace) + 1)
+            below = best - trace.value
+            for ax, values in zip(
+                axes,
+                (np.where(below > 0, below, np.nan), np.where(trace.gap > 0, trace.gap, np.nan),
+                 trace.support_size),
+                strict=True,
+            ):  # fmt: skip
+                marker = "." if len(steps) < 50 else ""
+                ax.plot(steps, values, label=name, color=color_of(place), marker=marker)
+        for ax, name in zip(axes, ("value below the best", "gap", "support"), strict=True):
+            ax.set(xscale="log", yscale="log", xlabel=against, ylabel=name)
         self.axes_, self.figure_ = tuple(axes), axes[0].figure
+        if own:  # lines go everywhere: beside them, where there is room
+            names, lines = list(self.traces), axes[0].lines
+            self.figure_.legend(
+                lines, names, loc="outside upper center", ncols=max(1, len(names)), fontsize=8
+            )
+        else:
+            axes[0].legend(fontsize=8)
         return self
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+from threadpoolctl import ThreadpoolController
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import single_threaded
@@ -359,6 +359,21 @@ class Rows(ABC):
     def brought(self, new: Any) -> Any:
         """The rows of new objects, brought to this process."""
         return new
+
+    def like(self, new: Any, in_memory: Callable[[Any], Rows]) -> Rows:
+        """A store of new rows, to be asked what these are asked; ``in_memory`` makes one in memory."""
+        return in_memory(self.brought(new))
+
+    def points(self, rows: Floats, extra: Floats) -> Any:
+        """Points of a sample, worked on where these rows are."""
+        from dominantsets.rows.points import Points  # which is made of what is here
+
+        return Points(rows, extra)
+
+    def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
+        """Which objects have given ranks by an operation with a number for each."""
+        order = np.argsort(self.every(operation, *common), kind="stable")
+        return order.__getitem__
 
     def products_between(self, recipe: Recipe, rows: Ints, cols: Ints) -> tuple[Any, Any, Any]:
         """Inner products of chosen rows with chosen rows, and the squared lengths of both."""

@@ -245,10 +245,15 @@ class OnCluster(ChunkRows):
         """Assign blocks to workers, if possible to those that have their rows, which then keep them."""
         if not indices:
             return
+        from dask.graph_manipulation import clone
         from distributed import wait
 
-        only = {"workers": self._workers()} if self._shunned else {}
-        chunks = self._client.compute([self._chunks[index] for index in indices], **only)
+        wanted, only = [self._chunks[index] for index in indices], {}
+        if self._shunned:
+            # Under keys of their own: under the old ones the scheduler may know them to be on a worker that
+            # hangs, and whoever is to hold them would wait for it in vain, and be shunned too.
+            wanted, only = list(clone(*wanted)), {"workers": self._workers()}
+        chunks = self._client.compute(wanted, **only)
         try:
             wait(chunks, timeout=self._timeout)
         except TimeoutError:

@@ -7,15 +7,18 @@ the same names for blocks on a device.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaincc
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
 from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey, blas
 from dominantsets.rows.memory import PIECE_BYTES, kernel_lengths, kernel_rows, local
+from dominantsets.rows.rule import Rule
 
 _NOBODY = np.empty(0, dtype=bool)
 
@@ -152,8 +155,14 @@ def nearest(block: Block, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
             best[part] = values.argmax(axis=1)
             top[part] = values[np.arange(len(values)), best[part]]
 
-    parallel_map(work, thread_slices(block.size, max(1, 8 * GRAIN // (rows.d * len(M)))))
+    with blas().limit(limits=1, user_api="blas"):
+        parallel_map(work, thread_slices(block.size, max(1, 8 * GRAIN // (rows.d * len(M)))))
     return best, top
+
+
+def label(block: Block, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
+    """The label of each object by a rule, and its probability."""
+    return rule.decide(partial(nearest, block, recipe), gammaincc, np.asarray)
 
 
 # of kernels --------------------------------------------------------------------------------------------

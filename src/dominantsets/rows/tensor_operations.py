@@ -18,6 +18,7 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import LARGEST, Cores, Mixture, Recipe, Sums, Survey, scatter_of
 from dominantsets.rows.operations import Few
+from dominantsets.rows.rule import Rule
 from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
@@ -113,7 +114,9 @@ class FormulaTensors:
     def lift(self, raw: Tensor) -> Tensor:
         """u of stored rows, in float64."""
         if self.formula.centred:
-            return torch.add(self._turned, raw, alpha=self.root)  # one sweep over the rows: root (x - mean)
+            whole = not raw.is_floating_point()
+            # one sweep over the rows: root (x - mean)
+            return torch.add(self._turned, raw.to(self.work) if whole else raw, alpha=self.root)
         rows = raw.double()
         if self.formula.unit:
             rows = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True).clamp_min_(1.0 / LARGEST)
@@ -350,7 +353,12 @@ def measure(rows: TensorRows, recipe: Recipe, everybody: bool) -> Sums:
 
 
 def degrees(rows: TensorRows, recipe: Recipe, sums: Sums) -> Floats:
-    return rows.host(local(rows, recipe).degrees_of())
+    return rows.host(degrees_there(rows, recipe, sums))
+
+
+def degrees_there(rows: TensorRows, recipe: Recipe, sums: Sums) -> Tensor:
+    """Those that stay on the device."""
+    return local(rows, recipe).degrees_of()
 
 
 def diagonal(rows: TensorRows, recipe: Recipe) -> Floats:
@@ -393,6 +401,21 @@ def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor,
 
 
 def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
+    best, top = _nearest(rows, recipe, cores)
+    return rows.host(best), rows.host(top)
+
+
+def label(rows: TensorRows, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
+    def tail(a: float, x: Tensor) -> Tensor:
+        out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
+        return out
+
+    labels, probabilities = rule.decide(lambda cores: _nearest(rows, recipe, cores), tail, rows.send)
+    return rows.host(labels), rows.host(probabilities)
+
+
+def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
+    """The core with the highest score of each object, and the score; they stay on the device."""
     here = local(rows, recipe)
     M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
     totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
@@ -400,14 +423,15 @@ def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Float
     inside, rates, constants = map(rows.send, cores[1:])
     top = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
     best = torch.empty(rows.n, dtype=torch.int64, device=rows.device)
+    # score = constant - rate (own - 2 payoff + inside) / 2, as one product of (u, b, own) with these columns
+    rate = rates[:, None]
+    columns = torch.cat([rate * M, rate * totals[:, None], -0.5 * rate], 1)
+    fixed = constants + rates * (added + here.formula.offset * totals - 0.5 * inside)
     for part, u, bias in _blocks(here, len(cores.mixtures)):
-        payoffs = (u @ M.T).add_(added + here.formula.offset * totals)
-        if bias is not None:
-            payoffs.add_(bias[:, None] * totals)
-        away = (here.own_of(u)[:, None] - 2.0 * payoffs).add_(inside)
-        score = constants - 0.5 * rates * away
-        top[part], best[part] = score.max(1)
-    return rows.host(best), rows.host(top)
+        own = here.own_of(u)
+        pair = torch.stack([torch.zeros_like(own) if bias is None else bias, own], 1)
+        top[part], best[part] = torch.addmm(fixed, torch.cat([u, pair], 1), columns.T).max(1)
+    return best, top
 
 
 def scatter(rows: TensorRows, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import torch.utils.dlpack
 from numpy.typing import NDArray
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.base import Recipe, Round, Rows
+from dominantsets.rows.tensor_points import TensorPoints
 
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_room: dict[str, float] = {}  # how large blocks are where memory ran out, of their usual size
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
-STORED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+STORED = (
+    torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+SENT = ("float16", "float32", "float64", "int8", "uint8", "bool")  # arrays of NumPy that may go to a device
+SMALLEST_ROOM = 2.0**-6  # of the usual size, below which blocks are not made
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
 REMEMBERED = 4  # similarities of one set of rows of which measurements are kept
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
@@ -29,7 +39,25 @@ def allowed(numbers: dict[str, int], device: torch.device) -> int:
     if device.type != "cuda":
         return stated
     total = torch.cuda.get_device_properties(device).total_memory
-    return int(stated * min(1.0, total / 2**37))
+    return int(stated * min(1.0, total / 2**37) * _room.get(str(device), 1.0))
+
+
+def in_smaller_blocks(work: Callable[[], _T], device: torch.device, purpose: str) -> _T:
+    """The result of work on a device; where memory runs out, done again in blocks of half the size.
+
+    The device's blocks stay as small as they have become: who else uses it will not be gone soon.
+    """
+    while True:
+        try:
+            with explain_oom(purpose):
+                return work()
+        except MemoryError:
+            room = _room.get(str(device), 1.0)
+            if room <= SMALLEST_ROOM:
+                raise
+        _room[str(device)] = 0.5 * room  # outside the handler, which holds on to what did not fit
+        _log.warning("%s did not fit %s: again in blocks of %.3g of their size.", purpose, device, 0.5 * room)
+        torch.cuda.empty_cache()
 
 
 class Features:
@@ -94,6 +122,12 @@ class Streamed(Features):
         return self._rows
 
 
+def from_dlpack(X: Any) -> Tensor:
+    """A tensor with the memory of another library's array."""
+    out: Tensor = torch.utils.dlpack.from_dlpack(X)
+    return out
+
+
 def chosen_device(device: Any) -> torch.device:
     """The device that is meant, if it is there."""
     try:
@@ -123,17 +157,17 @@ def load(X: Any, device: Any = None) -> Features:
         if X.layout is not torch.strided or X.dtype not in STORED:
             raise ValueError(
                 f"features as a {X.dtype} {X.layout} tensor are not supported; use dense float16, bfloat16, "
-                "float32 or float64."
+                "float32, float64, int8, uint8 or bool."
             )
         _check_shape(X)
         chosen_device(X.device)
-        return Features(X.detach().contiguous())
+        X = X.detach().contiguous()
+        return Features(X.view(torch.uint8) if X.dtype == torch.bool else X)  # codes of 0 and 1
     _check_shape(X)
     target = chosen_device(device)
-    if X.dtype not in (np.float16, np.float32, np.float64):
-        raise ValueError(
-            f"features of dtype {X.dtype} cannot go to a device; use float16, float32 or float64."
-        )
+    if str(X.dtype) not in SENT:
+        raise ValueError(f"features of dtype {X.dtype} cannot go to a device; use {', '.join(SENT)}.")
+    X = X.view(np.uint8) if X.dtype == np.bool_ else X
     if target.type == "cuda":
         free = torch.cuda.mem_get_info(target)[0]
         if X.nbytes > RESIDENT_SHARE * free:
@@ -227,9 +261,12 @@ class TensorRows(Rows):
         return self._memo[name]
 
     def _replies(self, asked: Round) -> list[Any]:
-        with explain_oom(f"the operation {asked.operation!r}"):
-            operation = getattr(tensor_operations, asked.operation)
+        operation = getattr(tensor_operations, asked.operation)
+
+        def work() -> list[Any]:
             return [operation(self, *asked.common, *asked.extras[0])]
+
+        return in_smaller_blocks(work, self.device, f"the operation {asked.operation!r}")
 
     def height(self, columns: int) -> int:
         """Rows of a block with so many float64 numbers each."""
@@ -260,6 +297,16 @@ class TensorRows(Rows):
 
     def brought(self, new: Any) -> Any:
         return to_numpy(new.double()) if isinstance(new, Tensor) else new
+
+    def points(self, rows: Floats, extra: Floats) -> TensorPoints:
+        return TensorPoints(rows, extra, self.device)
+
+    def like(self, new: Any, in_memory: Callable[[Any], Rows]) -> Rows:
+        return TensorRows(new) if isinstance(new, Tensor) else super().like(new, in_memory)
+
+    def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:
+        order = torch.sort(self.ask(f"{operation}_there", *common)[0], stable=True).indices
+        return lambda ranks: np.asarray(self.host(order[self.send(ranks)]))
 
     def described(self, recipe: Recipe, objects: Ints, operation: str = "take") -> Tensor:
         """Chosen rows as the formula sees them; they stay on the device."""

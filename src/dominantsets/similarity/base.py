@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincc
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Cores, Recipe, Rows
+from dominantsets.rows.points import Points
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity.expansion import (
     Expansion,
     by_eigenvectors,
@@ -57,6 +62,14 @@ def hashed(*parts: Any) -> str:
     return digest.hexdigest()
 
 
+class Folded(NamedTuple):
+    """The different objects of a similarity, how often each is there, and which of them each object is."""
+
+    similarity: Similarity
+    counts: Floats
+    places: Ints
+
+
 class Support(NamedTuple):
     """Weights on some objects, as they are."""
 
@@ -68,12 +81,13 @@ class Coordinates(NamedTuple):
     """Objects as points, half of whose squared distances of feature space are those of the rows.
 
     ``extra`` are the squares of what the rows leave out (at right angles for different objects), ``own`` is
-    the similarity of an object to its copy.
+    the similarity of an object to its copy; ``points`` makes of rows and extra what works on them.
     """
 
     rows: Floats
     extra: Floats
     own: float
+    points: Callable[[Floats, Floats], Points] = Points
 
 
 class Similarity(ABC):
@@ -147,6 +161,9 @@ class Similarity(ABC):
     n_groups: int | None = None
     costs_all_pairs: bool = True
     all_sets_by: str = ""  # how all dominant sets are found with proof: "tree", "boxes" or not
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n:,} objects)"
 
     @property
     def in_memory(self) -> bool:
@@ -227,6 +244,10 @@ class Similarity(ABC):
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
         return np.full(len(objects), self.self_similarity)
 
+    def alike_to_copies(self, objects: Ints) -> Floats:
+        """The same where objects have weights: what the copies for which they stand have in common."""
+        return self.self_similarities(objects)
+
     def diagonal(self) -> Floats:
         """What may stand on the diagonal: self-similarities, or the largest similarity there is."""
         if self.self_similarity is None:
@@ -264,7 +285,7 @@ class Similarity(ABC):
         return "pairwise" if algorithm == "auto" else algorithm
 
     def posed_as(self, shift: float) -> str:
-        """Which problem the solvers are given, see :func:`dominantsets.solvers.make_problem`."""
+        """Which problem the solvers are given, see ``dominantsets.solvers.make_problem``."""
         return "memory"
 
     def for_solving(self) -> Similarity:
@@ -344,6 +365,10 @@ class Similarity(ABC):
         """The products of new objects' similarities with an x on ``support``."""
         return self.payoff_of(new, self.summarise(support, weights))
 
+    def folded(self) -> Folded | None:
+        """The different objects, where many are there several times and fewer are cheaper; else None."""
+        return None
+
     def for_cluster(self, k: int) -> Similarity:
         """The similarity of which cluster k is a dominant set: this one, unless each has its own."""
         return self
@@ -409,6 +434,39 @@ class Similarity(ABC):
             best[better], top[better] = k, score[better]
         return best, top
 
+    def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
+        """Chooses so many objects, spread evenly over the order of their degrees."""
+        degrees = self.degrees(random_state)
+        return Spread(self.n, np.argsort(degrees, kind="stable").__getitem__)
+
+    def centres(self, objects: Ints, weights: Floats) -> list[Any]:
+        """Mixtures of objects, as ``nearest`` takes them: one for each row of weights."""
+        out = []
+        for row in weights:
+            some = np.flatnonzero(row)
+            out.append(self.centre(objects[some], row[some]))
+        return out
+
+    def label(self, rule: Rule) -> tuple[Ints, Floats]:
+        """Labels of all objects by a rule, and their probabilities."""
+        labels, probabilities = rule.decide(self.nearest, gammaincc, np.asarray)
+        return labels, probabilities
+
+    def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
+        """The same of new objects."""
+        own = self.self_similarities_of_new(new)
+
+        def nearest(cores: Cores) -> tuple[Ints, Floats]:
+            scores = np.empty((new.shape[0], len(cores.mixtures)))
+            for k, mixture in enumerate(cores.mixtures):
+                away = 0.5 * (own - 2.0 * self.payoff_of(new, mixture) + cores.inside[k])
+                scores[:, k] = cores.constants[k] - cores.rates[k] * away
+            best = scores.argmax(axis=1)
+            return best, scores[np.arange(len(best)), best]
+
+        labels, probabilities = rule.decide(nearest, gammaincc, np.asarray)
+        return labels, probabilities
+
     def fingerprint(self) -> str:
         """A hash of the data, by which a checkpoint knows them again."""
         some = evenly(np.arange(self.n), HASHED)
@@ -417,6 +475,19 @@ class Similarity(ABC):
     def as_given(self, per_object: NDArray[Any]) -> Any:
         """An array with an entry for each object, as the caller's own data are kept."""
         return per_object
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Chooses objects that are spread evenly over an order: the same ones in whatever order they came."""
+
+    n: int
+    ranked: Callable[[Ints], Ints]  # which objects have given ranks
+
+    def __call__(self, count: int) -> Ints:
+        if self.n <= count:
+            return np.arange(self.n)
+        return np.sort(self.ranked(np.linspace(0, self.n - 1, count).astype(np.int64)))
 
 
 def of_gram(gram: Floats, own: Floats) -> Coordinates:
@@ -489,6 +560,10 @@ class OfRows(Similarity):
         if not self.rows.describes(objects.size):
             return super().describe(objects)
         return self.rows.described(self.recipe, objects, self.taken_by)
+
+    def __repr__(self) -> str:
+        name = getattr(self.formula, "name", "a function")
+        return f"{type(self).__name__}({name}, {self.n:,} objects, {self.n_features:,} features)"
 
     def fingerprint(self) -> str:
         return f"{self.formula} {self.rows.fingerprint()}"

@@ -19,6 +19,8 @@ from dominantsets.similarity.base import Similarity, hashed, off_diagonal
 SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 # Side of the tiles in which a_ij is compared with a_ji: of the cache, and of a page of a file.
 TILE, TILE_ON_DISK = 128, 512
+LOOKED_AT = 64  # objects whose triangles say whether a matrix holds distances
+FEWEST = 6  # objects below which triangles hold by chance
 
 
 class Dense(Similarity):
@@ -195,3 +197,28 @@ def _checked_largest(A: NDArray[Any], tile: int) -> float:
     if A.shape[0] > 1 and most == 0:
         raise ValueError("all similarities are zero, so there is nothing to cluster.")
     return most
+
+
+def warn_of_distances(A: NDArray[Any]) -> None:
+    r"""Warn where a matrix that is taken for similarities looks like distances.
+
+    Distances have a zero diagonal and :math:`d_{ij} \le d_{ik} + d_{kj}`. Similarities break that wherever
+    two objects are alike and a third one is like neither. Triangles of an even sample are looked at; where no
+    entry is more than twice another all of them hold, and nothing can be told.
+    """
+    n = A.shape[0]
+    some = np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.int64)
+    D = np.asarray(A[np.ix_(some, some)], dtype=np.float64)
+    if n < FEWEST or D.diagonal().any():
+        return
+    apart = D + np.diag(np.full(len(D), np.inf))
+    far = float(np.median(apart[np.triu_indices(len(D), 1)]))
+    if 2.0 * float(np.median(apart.min(axis=1))) > far:
+        return
+    detour = np.min(D[:, None, :] + D[None, :, :], axis=2)
+    if (detour * (1.0 + 1e-9) >= D).all():
+        warn(
+            "the matrix looks like distances (its diagonal is 0, and no way is shorter than the direct one), "
+            "and 'precomputed' takes it for similarities, the larger the more alike; pass "
+            "affinity='precomputed_distance' if it holds distances."
+        )

@@ -14,7 +14,7 @@ from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.low_rank import LowRank
@@ -104,7 +104,7 @@ class Diffusion(LowRank):
         assert self.self_similarity is not None
         return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
 
-    def arrivals(self, new: Any) -> FormulaRows:
+    def moved(self, new: Any) -> Floats:
         new = normalize(new) if self._cosine else new
         near = self._graph.neighbors_of(new)
         squares = _squares(new, self._X, near)
@@ -117,7 +117,7 @@ class Diffusion(LowRank):
         places = (W @ self._psi) / np.maximum(total, 1e-300) * self._back
         copies, originals = _copies(squares, near)
         places[copies] = self._psi[originals]
-        return formula_rows(places, self.recipe)
+        return np.asarray(places)
 
 
 def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:

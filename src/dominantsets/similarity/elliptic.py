@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from dominantsets._checks import check_choice
 from dominantsets._typing import Floats
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.formulas import SQEUCLIDEAN
 from dominantsets.similarity.low_rank import LowRank
@@ -25,8 +25,8 @@ class InMetric(LowRank):
         self.transform = transform
         super().__init__(InMemory(np.asarray(X @ transform)), SQEUCLIDEAN, offset)
 
-    def arrivals(self, new: Any) -> FormulaRows:
-        return formula_rows(np.asarray(new @ self.transform), self.recipe)
+    def moved(self, new: Any) -> Floats:
+        return np.asarray(new @ self.transform)
 
 
 class Elliptic(LowRank):

@@ -14,7 +14,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import embedding as _compiled
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.base import blas
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.formulas import SQEUCLIDEAN
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import check_neighbors
@@ -109,8 +109,8 @@ class EmbeddingBalls(LowRank):
         super().__init__(InMemory(places.at), SQEUCLIDEAN, "bound")
         self.n_features = X.shape[1]
 
-    def arrivals(self, new: Any) -> FormulaRows:
-        return formula_rows(self.places.of(new), self.recipe)
+    def moved(self, new: Any) -> Floats:
+        return self.places.of(new)
 
 
 class EmbeddingPath(Path):

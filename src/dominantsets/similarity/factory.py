@@ -15,7 +15,7 @@ from dominantsets._checks import check_choice, missing_extra
 from dominantsets.rows.base import Rows, require_finite, require_square
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
-from dominantsets.similarity.dense import Dense
+from dominantsets.similarity.dense import Dense, warn_of_distances
 from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.distances import from_distances
 from dominantsets.similarity.elliptic import Elliptic
@@ -44,6 +44,7 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
 PRECOMPUTED = ("precomputed", "precomputed_distance")  # X is a matrix of all pairs
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, *PRECOMPUTED)
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
+ON_HOST = 1  # the number that DLPack has for memory of the host
 DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
 
@@ -52,7 +53,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, Dask array, torch tensor, Similarity or int
+    X : array, sparse matrix, DataFrame, Dask array, torch tensor, networkx graph, Similarity or int
+        An array of another library that has ``__dlpack__`` (CuPy, JAX) is taken where it is.
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
         objects may stand here instead of features. Rows of a Dask array stay in their chunks; it takes
@@ -67,8 +69,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         ``sklearn.metrics.pairwise``'s kernels will do.
     device : str or torch.device, optional
         Where features under sqeuclidean, cosine, linear, rbf or laplacian are to be worked on, such as
-        ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16 too, and one that
-        does not fit streams in blocks.
+        ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16, int8, uint8 or
+        bool too, and one that does not fit streams in blocks.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
@@ -100,9 +102,12 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
             raise ValueError(f"equalize must be True or False, got {wanted!r}.")
         made = as_similarity(X, affinity, device=device, **params)
         return made.equalized() if wanted else made
+    if is_networkx(X):
+        X = matrix_of_graph(X, affinity)
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
         return X
+    X = shared(X)
     if device is not None or is_tensor(X):
         return _elsewhere(X, affinity, params, "on a device", lambda X, _: _on_device(X, device))
     if is_dask(X):
@@ -117,7 +122,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params(name, params, known=[])
         if sp.issparse(X):
             return Graph(X)
-        return Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+        made = Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+        warn_of_distances(X)
+        return made
     if name == "precomputed_distance":
         _check_params(name, params, known=["then", "min_samples"])
         return from_distances(X if sp.issparse(X) else np.asarray(X), **params)
@@ -144,9 +151,47 @@ def is_tensor(X: Any) -> bool:
     return torch is not None and isinstance(X, torch.Tensor)
 
 
+def shared(X: Any) -> Any:
+    """X, or where it is another library's array (CuPy, JAX), one of torch or NumPy with the same memory."""
+    if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
+        return X
+    if X.__dlpack_device__()[0] == ON_HOST:
+        return np.from_dlpack(X)
+    try:
+        from dominantsets.rows.tensors import from_dlpack  # imports torch
+    except ModuleNotFoundError as error:
+        raise missing_extra("arrays on a device need", "gpu", "torch") from error
+    return from_dlpack(X)
+
+
+def is_small(X: Any) -> bool:
+    """Whether numbers take one or two bytes each, as codes do: they stay so on a device."""
+    return str(getattr(X, "dtype", "")) in ("float16", "int8", "uint8", "bool")
+
+
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask collection, without importing Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def is_networkx(X: Any) -> bool:
+    """Whether X is a networkx graph; networkx is not imported to find out."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(X, networkx.Graph)
+
+
+def matrix_of_graph(graph: Any, affinity: Any) -> sp.csr_array:
+    """The weights of the edges of a networkx graph (1 where they have none), in the order of its nodes."""
+    if graph.is_directed():
+        raise ValueError(
+            "the graph is directed, and similarities are symmetric; pass graph.to_undirected(), or its "
+            "matrix to solve_asymmetric."
+        )
+    if not (isinstance(affinity, str) and affinity in PRECOMPUTED):
+        raise ValueError(f"affinity={affinity!r} is for features; a graph takes affinity='precomputed'.")
+    if not len(graph):
+        raise ValueError("the graph has no nodes: there is nothing to cluster.")
+    return sp.csr_array(sys.modules["networkx"].to_scipy_sparse_array(graph, dtype=np.float64, format="csr"))
 
 
 def _elsewhere(
@@ -183,7 +228,7 @@ def _on_device(X: Any, device: Any) -> Rows:
         raise missing_extra("features on a device need", "gpu", "torch") from error
     if not is_tensor(X) and not isinstance(X, np.memmap):
         X = np.asarray(X)
-        X = X if X.dtype == np.float16 else _features(X)
+        X = X if is_small(X) else _features(X)
     return TensorRows(X, device)
 
 

@@ -79,6 +79,10 @@ class Graph(Similarity):
         _arrays.pick(A.indptr, A.indices, A.data, np.asarray(rows), cols[order], order, out)
         return out
 
+    def alike_to_copies(self, objects: Ints) -> Floats:
+        """Nothing: copies of an object have its edges, and none between them."""
+        return np.zeros(len(objects))
+
     def cross(self, new: Any, cols: Ints) -> Floats:
         new = sp.csr_array(new)[:, cols].toarray()
         return np.asarray(new, dtype=np.float64)

@@ -19,7 +19,7 @@ from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, singl
 from dominantsets.rows.base import Recipe, Rows
 from dominantsets.rows.memory import ArrayRows, InMemory, kernel_lengths, kernel_rows
 from dominantsets.rows.operations import Few
-from dominantsets.similarity.base import HASHED, OfRows, Similarity, evenly, hashed, off_diagonal
+from dominantsets.similarity.base import HASHED, Folded, OfRows, Similarity, evenly, hashed, off_diagonal
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.formulas import (
     Distance,
@@ -35,6 +35,7 @@ SAMPLE = 2_000  # objects from which degrees are estimated
 MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 KEPT = 5_000  # objects up to which all similarities are kept, in 200 MB: benchmarks/kernels.py
+REPEATED = 2.0  # copies of an object, on average, from which they are folded into weights
 TILE = 256  # side of the tiles in which they are made: of the cache, and small for a user's function
 
 
@@ -108,6 +109,23 @@ class Kernel(OfRows):
         if self.n < LARGE:
             return super().solver(algorithm, shift, start)
         return self.rows.kernel_solver(algorithm, "working-set", start)
+
+    def folded(self) -> Folded | None:
+        """Every pair is computed, so that half the objects are a quarter of the work."""
+        if not (self.in_memory and self.rows.dense):
+            return None
+        X = np.ascontiguousarray(self.rows_of(np.arange(self.n)))
+        whole = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
+        _, first, places, counts = np.unique(
+            whole, return_index=True, return_inverse=True, return_counts=True
+        )
+        if REPEATED * first.size > self.n:
+            return None
+        light = copy(self)  # with the formula of all rows
+        light.n, light._here, light._matrix = first.size, None, _Matrix()
+        light.rows = InMemory(X[first])
+        light.recipe = self.recipe._replace(name=uuid.uuid4().hex, center=None)
+        return Folded(light, counts.astype(np.float64), places.ravel())
 
     @property
     def stored(self) -> NDArray[Any] | None:

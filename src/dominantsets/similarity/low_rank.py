@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import Cores, Detached, Mixture, Recipe, Rows, Sums
+from dominantsets.rows.base import DESCRIBED, Cores, Detached, Mixture, Recipe, Rows, Sums
 from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
+from dominantsets.rows.rule import Rule
 from dominantsets.similarity.base import (
     EXPANDED,
     Coordinates,
     OfRows,
     Similarity,
+    Spread,
     of_rows,
     off_diagonal,
 )
@@ -134,11 +137,11 @@ class LowRank(OfRows):
         :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
         :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
         """
-        if self.n_features > WIDE:
+        formula, V = self.formula, self.rows_of(seeds)
+        d = V.shape[1]  # of the rows here, which need not be the features that were given
+        if d > WIDE:
             return super().top_outside(seeds)
-        formula, d = self.formula, self.n_features
-        mean = formula.root * self.rows_of(seeds).mean(axis=0)
-        V = self.rows_of(seeds)
+        mean = formula.root * V.mean(axis=0)
         bias = formula.bias(np.square(V).sum(axis=1))
         bias = np.zeros(seeds.size) if bias is None else bias
         V = formula.root * V
@@ -187,9 +190,13 @@ class LowRank(OfRows):
             return self.rows.every("diagonal", self.recipe)[objects]
         return np.asarray(self.formula.own(np.square(self.rows_of(objects)).sum(axis=1)))
 
+    def moved(self, new: Any) -> Any:
+        """New objects in the space of the rows, where that is not the features' own."""
+        return new
+
     def arrivals(self, new: Any) -> FormulaRows:
         """New objects as rows of the same space."""
-        return formula_rows(self.rows.brought(new), self.recipe)
+        return formula_rows(self.rows.brought(self.moved(new)), self.recipe)
 
     def self_similarities_of_new(self, new: Any) -> Floats:
         return np.asarray(self.formula.own(self.arrivals(new).square_norms))
@@ -238,7 +245,8 @@ class LowRank(OfRows):
         assert self.self_similarity is not None
         if self.n_features > WIDE:
             return super().coordinates(objects)
-        return of_rows(np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects), self.self_similarity)
+        rows = np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects)
+        return of_rows(rows, self.self_similarity)._replace(points=self.rows.points)
 
     def centre(self, objects: Ints, weights: Floats) -> Mixture:
         return self.mix(objects, weights)
@@ -246,6 +254,29 @@ class LowRank(OfRows):
     def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
         parts = self.rows.ask("nearest", self.recipe, cores)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
+        return Spread(self.n, self.rows.order_of("degrees", self.recipe, self.sums))
+
+    def centres(self, objects: Ints, weights: Floats) -> list[Mixture]:
+        if not self.rows.dense or objects.size * self.n_features > DESCRIBED:
+            return super().centres(objects, weights)
+        V = self.rows_of(objects)
+        bias = self.formula.bias(np.square(V).sum(axis=1))
+        sums = np.zeros(len(weights)) if bias is None else weights @ bias
+        pairs = zip(weights @ V, sums.tolist(), weights.sum(axis=1).tolist(), strict=True)
+        return [Mixture(*one) for one in pairs]
+
+    def label(self, rule: Rule) -> tuple[Ints, Floats]:
+        parts: list[tuple[Ints, Floats]] = self.rows.ask("label", self.recipe, rule)
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
+        here = self.rows.like(self.moved(new), InMemory)
+        found: tuple[Ints, Floats] = here.ask("label", self.recipe, rule)[0]
+        return found
 
     def detached(self) -> Similarity:
         light = copy(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
@@ -28,7 +28,7 @@ from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lo
 from dominantsets.solvers.shrink_expand import shrink_and_expand
 from dominantsets.solvers.trajectory import solve_trajectory
 from dominantsets.solvers.tree import solve_exactly
-from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights
+from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights, unfolded
 from dominantsets.solvers.working_set import solve_working_set
 
 METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
@@ -56,7 +56,7 @@ def make_problem(
     """The problem of a similarity, which can solve itself where its objects are.
 
     ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
-    numbers of objects that each stands for, which are not there together with it.
+    numbers of objects that each stands for, which divide both.
     """
     similarity = similarity.for_solving()
     module, name = PROBLEMS[similarity.posed_as(shift)]
@@ -65,7 +65,7 @@ def make_problem(
     )
     problem.extra = extra
     if weights is not None:
-        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift), weights
+        problem.extra, problem.copies = extra_of_weights(similarity, weights, shift, extra), weights
         problem.remove(np.flatnonzero(weights == 0.0))
     return problem
 
@@ -94,6 +94,14 @@ class HostProblem(Problem):
             x = Point(x.support[inside], weights / weights.sum())
         outcome = METHODS[options.algorithm](problem, x, options, monitor)
         return certify(problem, outcome, options)
+
+    def solve_each(
+        self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
+    ) -> Iterator[DominantSet]:
+        """Solve from every start at its own shift, in their order, as they are asked for."""
+        for start, shift in zip(starts, shifts.tolist(), strict=True):
+            here = options.chosen_for(self.similarity, shift, 0)
+            yield make_problem(self.similarity, shift).solve_from(start, here, monitor)
 
     def point_at(self, i: int, half: bool = False) -> Point:
         """A start with all mass on an object, or half of it, the rest spread over the others."""
@@ -218,8 +226,9 @@ def solve(
         linear features, and up to 300 objects of other similarities.
     sample_weight : array of shape (n,), optional
         For how many objects each one stands, whole or not: the answer is that of as many copies
-        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Not
-        together with seeds.
+        (docs/theory-weights.md), with their weights added up. Objects with weight 0 are left out. Copies in
+        a graph have no edges between them, so that it needs a positive shift. With seeds, their copies are
+        seeds too; not with ``weld``.
     min_members : int, default=1
         No weight may exceed 1 / min_members, so that at least so many objects have one
         (docs/theory-size.md). For sqeuclidean, cosine and linear features, and up to 300 objects of other
@@ -248,16 +257,7 @@ def solve(
     """
     check_run(shift, max_time)
     options = SolverOptions(algorithm, start, tol, max_iter, 0.0, trace, algorithm_params).checked()
-    similarity, extra = as_similarity(S), None
-    if seeds is not None:
-        seeds = checked_seeds(seeds, similarity.n)
-        extra = extra_of_others(similarity, seeds, float(shift), seed_shift)
-        if weld:
-            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
-            say_if_lost(found, seeds)
-            return found
-        options = started_at(options, seeds, similarity.n)
-    weights = None
+    similarity, extra, weights, folded = as_similarity(S), None, None, None
     if min_members != 1:
         if sample_weight is not None or seeds is not None or options.algorithm != "auto":
             raise ValueError(
@@ -265,11 +265,25 @@ def solve(
             )
         options.check_start(similarity.n)
         return solve_capped(similarity, min_members, float(shift), options, Monitor(max_time, callback))
-    if sample_weight is not None and seeds is not None:
-        raise ValueError("seeds and sample_weight cannot be given together; repeat the rows instead.")
     if sample_weight is not None:
         weights = checked_weights(sample_weight, similarity.n)
         options = chosen_with_weights(options, similarity, float(shift))
+    if seeds is not None:
+        seeds = checked_seeds(seeds, similarity.n)
+        extra = extra_of_others(similarity, seeds, float(shift), seed_shift, weights)
+        if weld and weights is not None:
+            raise ValueError(
+                "weld=True gives seeds equal weights, which sample_weight would not; leave one out."
+            )
+        if weld:
+            found = solve_welded(similarity, seeds, extra, float(shift), options, Monitor(max_time, callback))
+            say_if_lost(found, seeds)
+            return found
+        options = started_at(options, seeds, similarity.n)
+    if weights is None and seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
+        folded = similarity.folded()
+    if folded is not None:
+        similarity, weights, _ = folded
     problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
     options = options.chosen_for(problem.similarity, problem.shift)
     options.check_start(problem.n)
@@ -278,6 +292,8 @@ def solve(
     found = problem.solve(options, monitor)
     if seeds is not None:
         say_if_lost(found, seeds)
+    if folded is not None:
+        return unfolded(found, folded)
     if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
         return replace(found, global_gap=2.0 * found.gap)
     return found

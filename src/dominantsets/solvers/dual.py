@@ -22,6 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.base import blas
 from dominantsets.rows.memory import PIECE_BYTES
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.certificate import EPS
@@ -239,10 +240,28 @@ class _SupportJacobian(Jacobian):
             G += self._mean @ self._mean
             self.matrix = G * np.multiply.outer(self._halves, self._halves)
         else:
-            self.matrix = np.zeros((rows.d, rows.d))
-            for part in row_blocks(members.size, 16 * rows.d, PIECE_BYTES):  # blocks that stay in the cache
-                piece = (dual.root * rows.take(members[part]) - self._mean) * self._halves[part, None]
-                self.matrix += piece.T @ piece
+            self.matrix = self._by_products(dual)
+
+    def _by_products(self, dual: Dual) -> Floats:
+        """J by products of pieces of C, which stay in the cache; each thread has some of them."""
+        d, members = self._rows.d, self.members
+        about, halves = self._mean / dual.root, dual.root * self._halves
+
+        def summed(whole: slice) -> Floats:
+            out = np.zeros((d, d))
+            for part in row_blocks(whole.stop - whole.start, 16 * d, PIECE_BYTES):
+                here = slice(whole.start + part.start, whole.start + part.stop)
+                piece = self._rows.take(members[here])
+                piece -= about
+                piece *= halves[here, None]
+                out += piece.T @ piece
+            return out
+
+        parts = thread_slices(members.size, max(1, 64 * GRAIN // d))
+        if len(parts) == 1:
+            return summed(parts[0])
+        with blas().limit(limits=1, user_api="blas"):  # our threads are enough of them
+            return np.asarray(sum(parallel_map(summed, parts)))
 
     def _compiled(self, dual: Dual, about: Floats) -> Floats:
         """J from the moments of the members' rows about a point near their mean."""

@@ -17,7 +17,7 @@ from dominantsets.solvers.certificate import EPS
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.result import Log, Status, Step
 
 UNDERFLOW = 1e-290  # weights below it are set to 0: denormal numbers would slow every later product down
 LEAST = 2.0**-40  # of the rate: no step that is shorter makes a difference
@@ -27,7 +27,7 @@ def replicate_exponentially(problem: Problem, x: Point, options: SolverOptions, 
     """Exponential replicator dynamics from x, until two iterates are no more than tol apart."""
     rate = float(options.parameter("rate"))
     shift, lift, k = problem.shift, max(problem.shift, 0.0), rate
-    rows: list[tuple[float, float, int, int]] = []
+    rows = Log()
     n_iter, status = 0, Status.MAX_ITER
     r, f = problem.every_payoff(x)
     try:
@@ -62,7 +62,7 @@ def replicate_exponentially(problem: Problem, x: Point, options: SolverOptions, 
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Outcome(x, n_iter, status, Trace.from_rows(rows, shift) if options.trace else None)
+    return Outcome(x, n_iter, status, rows.trace(shift) if options.trace else None)
 
 
 def _multiplied(x: Point, r: Floats, k: float) -> Point:

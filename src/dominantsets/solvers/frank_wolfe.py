@@ -15,7 +15,7 @@ from dominantsets.solvers.certificate import EPS, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.result import Log, Status, Step, Trace
 
 # Infection and immunisation walks the iterates of away-steps (the paper's Proposition 1).
 RULES = {"fw": loop.FW, "pairwise": loop.PAIRWISE, "away": loop.AWAY, "inimdyn": loop.AWAY}
@@ -65,7 +65,7 @@ class _Ascent:
             counters=np.zeros(4, dtype=np.int64),
         )
         self._trace = trace
-        self._records: list[loop.Record] = []
+        self._log = Log()
         self.refresh()
         self.floor = NEAR * self.unit
 
@@ -111,7 +111,7 @@ class _Ascent:
                 columns.stamp, columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
-                self._records.append(loop.Record._make(a[:steps].copy() for a in record))
+                self._log.extend(np.column_stack([part[:steps] for part in record]).tolist())
             self.n_iter += steps
             self.since_refresh += steps
             columns.clock += steps + 1
@@ -154,13 +154,7 @@ class _Ascent:
     def history(self) -> Trace | None:
         if not self._trace:
             return None
-        parts = self._records or [self._room(0)]
-        return Trace(
-            value=np.concatenate([p.f for p in parts]) + self.problem.shift,
-            gap=np.concatenate([p.gap for p in parts]),
-            support_size=np.concatenate([p.size for p in parts]),
-            step=np.concatenate([p.kind for p in parts]),
-        )
+        return self._log.trace(self.problem.shift)
 
 
 def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
@@ -168,7 +162,7 @@ def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monit
     y = x.dense(problem.n)
     shift = problem.shift
     lift = max(float(problem.shifts.max()), 0.0)
-    rows: list[tuple[float, float, int, int]] = []
+    rows = Log()
     n_iter, status = 0, Status.MAX_ITER
     try:
         while n_iter < options.max_iter:
@@ -192,4 +186,4 @@ def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monit
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Outcome(Point.of(y), n_iter, status, Trace.from_rows(rows, shift) if options.trace else None)
+    return Outcome(Point.of(y), n_iter, status, rows.trace(shift) if options.trace else None)

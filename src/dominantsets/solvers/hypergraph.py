@@ -33,7 +33,7 @@ from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
-from dominantsets.solvers.result import DominantSet, Status, Step, Trace
+from dominantsets.solvers.result import DominantSet, Log, Status, Step
 
 METHODS = ("pairwise", "baum-eagon")
 REFRESH = 1_000  # steps after which payoffs are recomputed: they drift by rounding
@@ -166,7 +166,7 @@ def solve_hypergraph(
 
 def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Pairwise steps, until the recomputed gap is within tolerance or nothing gets better."""
-    rows: list[Floats] = []
+    rows = Log()
     n_iter, stale, best, status = 0, 0, (-np.inf, np.inf), Status.MAX_ITER
     try:
         r = problem.payoffs(x)
@@ -174,7 +174,8 @@ def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: M
             budget = min(monitor.budget(), options.max_iter - n_iter, REFRESH)
             record = np.empty((budget if options.trace else 0, 4))
             code, steps = compiled.pairwise(problem.edges, x, r, options.tol, budget, record)
-            rows.append(record[:steps])
+            if options.trace:
+                rows.extend(record[:steps].tolist())
             n_iter += steps
             monitor.calibrate(steps)
             x /= x.sum()
@@ -194,13 +195,13 @@ def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: M
                 break
     except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
         status = Status.INTERRUPTED
-    history = Trace.from_rows([tuple(row) for part in rows for row in part], 0.0) if options.trace else None
+    history = rows.trace(0.0) if options.trace else None
     return Outcome(Point.of(x), n_iter, status, history)
 
 
 def _grow(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Baum and Eagon's dynamics, until two iterates are no more than tol apart."""
-    rows: list[tuple[float, float, int, int]] = []
+    rows = Log()
     n_iter, status = 0, Status.MAX_ITER
     try:
         while n_iter < options.max_iter:
@@ -227,7 +228,7 @@ def _grow(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: Monit
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Outcome(Point.of(x), n_iter, status, Trace.from_rows(rows, 0.0) if options.trace else None)
+    return Outcome(Point.of(x), n_iter, status, rows.trace(0.0) if options.trace else None)
 
 
 def _hypergraph(edges: Any, weights: Any, n: int | None) -> Hypergraph:

@@ -20,7 +20,7 @@ from dominantsets.solvers.dual import Dual, DualPoint, Iterate, Jacobian
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.result import Log, Status, Step, Trace
 
 AHEAD = 32  # passes over small data between two checks of the clock
 MEMORY = 6  # steps that the extrapolation remembers
@@ -71,7 +71,7 @@ class NewtonAscent(Generic[_P]):
         self.radius = 0.0
         self.stretch = 1.0
         self.stale = 0
-        self.rows: list[tuple[float, float, int, int]] = []
+        self.rows = Log()
         # U'x of the start is all that is needed of it
         self._trial = dual.image(start.support, start.weights) if isinstance(start, Point) else start
         self.kind = Step.SAFE
@@ -153,7 +153,7 @@ class NewtonAscent(Generic[_P]):
 
     def trace(self) -> Trace:
         """The trace of all steps."""
-        return Trace.from_rows(self.rows, self.dual.shift)
+        return self.rows.trace(self.dual.shift)
 
     def outcome(self, status: Status, trace: bool) -> Outcome:
         """What was reached, with the second-order test of the face."""
@@ -227,5 +227,7 @@ def _run_ahead(ascent: NewtonAscent[DualPoint], dual: Dual, tol: float, budget: 
     if done:
         ascent.point = DualPoint(*reached)
         ascent.passes += made
-        ascent.rows += [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+        ascent.rows.extend(
+            [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]
+        )
     return done > 0

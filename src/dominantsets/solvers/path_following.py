@@ -24,7 +24,7 @@ from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import Status, Step, Trace
+from dominantsets.solvers.result import Log, Status, Step
 
 ROUGH = 1e-3  # relative gap within the cap at which a level gives way to the next
 STEPS = 200  # of one level at most
@@ -46,7 +46,7 @@ def follow_path(problem: Problem, x: Point, options: SolverOptions, monitor: Mon
         last = ascend(problem, x, replace(options, algorithm="pairwise", max_iter=left), monitor)
     trace = None
     if options.trace:
-        trace = Trace.from_rows(path.rows, problem.shift).followed_by(last.trace)
+        trace = path.rows.trace(problem.shift).followed_by(last.trace)
     return Outcome(last.x, path.n_iter + last.n_iter, last.status, trace)
 
 
@@ -58,7 +58,7 @@ class _Path:
         self.x = np.full(self.objects.size, 1.0 / self.objects.size)
         self.cap = 1.0 / self.objects.size
         self.n_iter = 0
-        self.rows: list[tuple[float, float, int, int]] = []
+        self.rows = Log()
         self.refresh()
 
     def point(self) -> Point:

@@ -304,7 +304,7 @@ class Problem:
         left = np.flatnonzero(self.alive)
         degrees = self.similarity.gradient(left, self.copies_of(left))
         if self.copies is not None:  # an object is alike to its copies
-            degrees[left] += (self.copies[left] - 1.0) * self.similarity.self_similarities(left)
+            degrees[left] += (self.copies[left] - 1.0) * self.similarity.alike_to_copies(left)
         degrees[~self.alive] = -np.inf
         self._degrees, self._ranking = degrees, None
 

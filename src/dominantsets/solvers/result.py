@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +26,11 @@ class Status(enum.Enum):
     TIME_LIMIT = "time_limit"  # the budget of time is used up
     INTERRUPTED = "interrupted"  # Ctrl-C
     STOPPED = "stopped"  # the callback returned True
+
+    @property
+    def words(self) -> str:
+        """How it ended, as one says it."""
+        return _STATUS_WORDS[self]
 
 
 class Step(enum.IntEnum):
@@ -54,7 +61,32 @@ class End(enum.Enum):
     INTERRUPTED = "interrupted"  # Ctrl-C
     STOPPED = "stopped"  # the callback returned True
 
+    @property
+    def words(self) -> str:
+        """Why, as the rest of a sentence that begins with "it ended because"."""
+        return _END_WORDS[self]
 
+
+_STATUS_WORDS = {
+    Status.CONVERGED: "converged",
+    Status.STEADY: "hardly moved any more",
+    Status.STALLED: "at the limit of rounding",
+    Status.DISSOLVED: "shift too large",
+    Status.MAX_ITER: "out of iterations",
+    Status.TIME_LIMIT: "out of time",
+    Status.INTERRUPTED: "interrupted",
+    Status.STOPPED: "stopped by the callback",
+}
+_END_WORDS = {
+    End.N_CLUSTERS: "all clusters asked for were found",
+    End.ALL_ASSIGNED: "no object was left",
+    End.NO_SIMILARITY: "nothing that was left had anything in common",
+    End.MIN_CLUSTER_SIZE: "what was left gave only clusters smaller than min_cluster_size",
+    End.NOT_COHERENT: "nothing else stood out more than chance would have it",
+    End.TIME_LIMIT: "the time was up",
+    End.INTERRUPTED: "it was interrupted",
+    End.STOPPED: "the callback stopped it",
+}
 HALTS = {
     Status.TIME_LIMIT: End.TIME_LIMIT,
     Status.INTERRUPTED: End.INTERRUPTED,
@@ -76,26 +108,23 @@ class Trace:
         Objects with a positive weight.
     step : ndarray of int8
         The :class:`Step` that was taken.
+    seconds : ndarray of float
+        Since the solve began. Compiled code makes many iterations at once, for about 50 ms; its time is
+        spread evenly over them.
     """
 
     value: Floats
     gap: Floats
     support_size: Ints
     step: NDArray[np.int8]
+    seconds: Floats
 
     def __len__(self) -> int:
         return len(self.value)
 
-    @classmethod
-    def from_rows(cls, rows: list[tuple[float, float, int, int]], shift: float) -> Trace:
-        """Make a trace from f, gap, support size and step of each iteration."""
-        table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-        return cls(
-            value=table[:, 0] + shift,
-            gap=table[:, 1],
-            support_size=table[:, 2].astype(np.int64),
-            step=table[:, 3].astype(np.int8),
-        )
+    def __repr__(self) -> str:
+        taken = f", {self.seconds[-1]:.3g} s" if len(self) else ""
+        return f"Trace({len(self):,} iterations{taken})"
 
     def followed_by(self, other: Trace | None) -> Trace:
         """This trace and then another: that of the solver which took over."""
@@ -106,6 +135,7 @@ class Trace:
             gap=np.concatenate([self.gap, other.gap]),
             support_size=np.concatenate([self.support_size, other.support_size]),
             step=np.concatenate([self.step, other.step]),
+            seconds=np.concatenate([self.seconds, other.seconds + (self.seconds[-1] if len(self) else 0.0)]),
         )
 
     def counts(self) -> dict[str, int]:
@@ -116,6 +146,44 @@ class Trace:
             "drop": int(n[Step.DROP]),
             "swap": int(n[Step.SWAP]),
         }
+
+
+class Log:
+    """The rows of a trace (f, gap, support size and step) as a solver makes them, with the time of each."""
+
+    def __init__(self) -> None:
+        self._began = self._last = time.perf_counter()
+        self._rows: list[tuple[float, float, int, int]] = []
+        self._seconds: list[float] = []
+
+    def append(self, row: tuple[float, float, int, int]) -> None:
+        """One iteration, just made."""
+        self._last = time.perf_counter()
+        self._seconds.append(self._last)
+        self._rows.append(row)
+
+    def extend(self, rows: Sequence[tuple[float, float, int, int]]) -> None:
+        """Iterations that were made since the last ones."""
+        now = time.perf_counter()
+        self._seconds += np.linspace(self._last, now, len(rows) + 1)[1:].tolist()
+        self._rows += rows
+        self._last = now
+
+    @property
+    def last(self) -> tuple[float, float, int, int]:
+        """The row that came last."""
+        return self._rows[-1]
+
+    def trace(self, shift: float) -> Trace:
+        """All of them."""
+        table = np.array(self._rows, dtype=np.float64).reshape(-1, 4)
+        return Trace(
+            value=table[:, 0] + shift,
+            gap=table[:, 1],
+            support_size=table[:, 2].astype(np.int64),
+            step=table[:, 3].astype(np.int8),
+            seconds=np.array(self._seconds, dtype=np.float64) - self._began,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from dominantsets.solvers.certificate import beyond_rounding, scale_of
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import DominantSet, Status
+from dominantsets.solvers.weights import shift_around
 
 
 def checked_seeds(seeds: Any, n: int) -> Ints:
@@ -30,15 +31,21 @@ def checked_seeds(seeds: Any, n: int) -> Ints:
     return chosen
 
 
-def extra_of_others(similarity: Similarity, seeds: Ints, shift: float, seed_shift: Any) -> Floats:
+def extra_of_others(
+    similarity: Similarity, seeds: Ints, shift: float, seed_shift: Any, weights: Floats | None = None
+) -> Floats:
     """What is subtracted on the diagonal besides the shift: nothing for seeds, what is missing for others."""
+    if weights is not None and not weights[seeds].all():
+        raise ValueError(f"seed {seeds[weights[seeds] == 0.0][0]} has the weight 0, which leaves it out.")
     if isinstance(seed_shift, str) and seed_shift != "auto":
         raise ValueError(f"seed_shift={seed_shift!r} is neither 'auto' nor a number.")
     if seeds.size == similarity.n:
         return np.zeros(similarity.n)
-    asked = (
-        similarity.top_outside(seeds) if isinstance(seed_shift, str) else check_real("seed_shift", seed_shift)
-    )
+    if not isinstance(seed_shift, str):
+        asked = check_real("seed_shift", seed_shift)
+    else:
+        top = similarity.top_outside(seeds)
+        asked = top if weights is None else shift_around(similarity, weights, top)
     extra = np.full(similarity.n, max(0.0, asked - shift))
     extra[seeds] = 0.0
     return extra

@@ -134,31 +134,32 @@ class TensorDual:
     def __init__(
         self,
         local: FormulaTensors,
-        shift: float,
+        least: float,
         alive: Tensor,
         n_alive: int,
         clock: Stopwatch | None = None,
         extra: Tensor | None = None,
     ) -> None:
-        self.local, self.shift, self.alive, self.n_alive = local, shift, alive, n_alive
+        self.local, self.alive, self.n_alive = local, alive, n_alive
         formula = local.formula
-        require_concave(float(formula.own(local.shortest_square)) + shift, shift)
+        require_concave(float(formula.own(local.shortest_square)) + least, least)
         self.device = local.device
         self._extra = extra
         self.clock = clock or Stopwatch()
         nothing = torch.zeros(local.rows.n, dtype=local.work, device=self.device)
         bias = nothing if local.static is None else local.static
         self._bias = torch.where(alive, bias, -torch.inf)  # removed objects are far below
-        self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None
+        self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None  # rows, b, diagonal, how many each
         self.fused = _fusible(local)
         self.newton = local.d <= DENSE_LIMIT
         self.reach = local.root * local.longest
-        numbers = [local.root, formula.offset, shift]
+        numbers = [local.root, formula.offset]
         self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
 
-    def _shift_of(self, objects: Tensor) -> Any:
-        """What is subtracted on the diagonal for some objects."""
-        return self.shift if self._extra is None else self.shift + self._extra[objects]
+    def _shift_of(self, tiles: Tiles, shift: Tensor) -> Tensor:
+        """What is subtracted on the diagonal for the objects of tiles, as wide as they are or one wide."""
+        shifts = shift[tiles.owner, None]
+        return shifts if self._extra is None else shifts + self._extra[tiles.objects]
 
     # a sweep over all objects ---------------------------------------------------------------------------
 
@@ -215,16 +216,16 @@ class TensorDual:
             found = found[order]
         return found, owner
 
-    def first_level(self, W: Tensor) -> Tensor:
+    def first_level(self, W: Tensor, shift: Tensor) -> Tensor:
         """A level that is probably a little below tau, from a sample of the objects."""
-        rows, bias, inverse, each = self._drawn(len(W))
+        rows, bias, own, each = self._drawn(len(W))
         weights, constant = self.local.rough_weights(W)
         with fast_products():
             values = linear(weights, rows, bias)
         values, order = values.sort(1, descending=True)
         top = values[:, :1].clone()
         values -= top
-        inverse = inverse[order]
+        inverse = own[order].add_(shift[:, None]).reciprocal_().to(values.dtype)
         total, mass = (values * inverse).cumsum(1), inverse.cumsum(1)
         # tau is the largest g of the sets of highest values (docs/theory-dual.md)
         bounds = (total - 1.0 / each) / mass
@@ -234,7 +235,7 @@ class TensorDual:
         return (level + top)[:, 0].double() - constant
 
     def _drawn(self, s: int) -> tuple[Tensor, Tensor, Tensor, float]:
-        """Rough rows of a sample of alive objects, their b and 1/kappa, and how many each stands for."""
+        """Rough rows of a sample of alive objects, b, what is on their diagonal, how many each stands for."""
         if self._sample is None:
             local = self.local
             wanted = min(SAMPLE, max(4096, SAMPLE_VALUES // s))
@@ -251,41 +252,41 @@ class TensorDual:
             raw = local.features.take(objects)
             exact = local.exact(raw)
             work = local.work
-            inverse = (1.0 / (exact.own + self._shift_of(objects))).to(work)
-            self._sample = (local.rough_of(exact), exact.bias.to(work), inverse, self.n_alive / len(objects))
+            own = exact.own if self._extra is None else exact.own + self._extra[objects]
+            self._sample = (local.rough_of(exact), exact.bias.to(work), own, self.n_alive / len(objects))
         return self._sample
 
     # x(w) -----------------------------------------------------------------------------------------------
 
-    def at(self, W: Tensor, level: Tensor | None = None) -> Trial:
-        """x(w) for every row w; ``level`` holds lower bounds of tau, where they are known."""
+    def at(self, W: Tensor, shift: Tensor, level: Tensor | None = None) -> Trial:
+        """x(w) for every row w at its shift; ``level`` holds lower bounds of tau, where they are known."""
         self.clock.begin()
         certain = level is not None
-        guess = self.first_level(W) if level is None else level
+        guess = self.first_level(W, shift) if level is None else level
         self.clock.add("first level")
         found = self.above(W, guess, allowed(CANDIDATES, self.device))
         self.clock.add("sweep")
         if found is None and len(W) > 1:
-            return self._split(W, level)
+            return self._split(W, shift, level)
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
         tiles = self._tiled(len(W), *found)
-        weighed = self._weighed(W, tiles)
+        weighed = self._weighed(W, shift, tiles)
         self.clock.add("threshold")
         if not certain:
             bound = weighed.bound - weighed.bound.abs() * 1e-12
             if bool((bound < guess).any()):  # an object between the two may have been left out
-                return self.at(W, torch.minimum(bound, guess))
+                return self.at(W, shift, torch.minimum(bound, guess))
         image, mean, jacobian = self._moments(W, tiles, weighed)
         f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
         return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
-    def _split(self, W: Tensor, level: Tensor | None) -> Trial:
+    def _split(self, W: Tensor, shift: Tensor, level: Tensor | None) -> Trial:
         """x(w) for the two halves of the starts, one after the other."""
         half = len(W) // 2
         parts = [slice(None, half), slice(half, None)]
-        one, other = (self.at(W[part], None if level is None else level[part]) for part in parts)
+        one, other = (self.at(W[p], shift[p], None if level is None else level[p]) for p in parts)
         members = [(trial, trial.tiles.valid & (trial.weights > 0)) for trial in (one, other)]
         lists = [trial.tiles.chosen(which) for trial, which in members]
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))
@@ -304,23 +305,23 @@ class TensorDual:
         self.clock.counts["candidates"] += len(objects)
         return Tiles(objects, counts)
 
-    def _weighed(self, W: Tensor, tiles: Tiles) -> Weighed:
+    def _weighed(self, W: Tensor, shift: Tensor, tiles: Tiles) -> Weighed:
         """tau and the weights of candidates, exactly."""
         local = self.local
         products, squares = exact_products(local, tiles, W)
         self.clock.add("values of candidates")
         if not self.fused or tiles.s > FEW_STARTS or self._extra is not None:
-            return self._narrowed(tiles, products, squares)
+            return self._narrowed(shift, tiles, products, squares)
         return with_fallback(
-            lambda: Weighed(*kernels().weigh(tiles, products, squares, local.formula, self._numbers)),
-            lambda: self._narrowed(tiles, products, squares),
+            lambda: Weighed(*kernels().weigh(tiles, products, squares, local.formula, self._numbers, shift)),
+            lambda: self._narrowed(shift, tiles, products, squares),
         )
 
-    def _narrowed(self, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
+    def _narrowed(self, shift: Tensor, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
         """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
         products, bias, own = self.local.from_products(products, squares)
         values = products if bias is None else products + bias
-        inside, members = tiles.valid.double() / (own + self._shift_of(tiles.objects)), len(tiles.flat)
+        inside, members = tiles.valid.double() / (own + self._shift_of(tiles, shift)), len(tiles.flat)
         owner = tiles.owner
         # sums of differences from each start's largest value: the values themselves may be large and alike
         peaks = torch.where(tiles.valid, values, -torch.inf).amax(1)
@@ -385,9 +386,10 @@ class TensorDual:
         self.clock.add("sums of supports")
         return image, mean, jacobian
 
-    def definite(self, W: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
+    def definite(self, W: Tensor, shift: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
-        inverse = tiles.spread(1.0 / (self.local.own_at(tiles.flat) + self._shift_of(tiles.flat)))
+        kappa = tiles.spread(self.local.own_at(tiles.flat)) + self._shift_of(tiles, shift)
+        inverse = torch.where(tiles.valid, 1.0 / kappa, 0.0)
         mass = tiles.total(inverse)
         weighed = Weighed(mass, mass, mass, mass, weights, inverse, len(tiles.flat))
         _, _, jacobian = self._moments(W, tiles, weighed, exact=True)
@@ -435,12 +437,14 @@ class TensorDual:
         table = to_numpy(torch.cat([trial.tau[:, None], trial.f[:, None], trial.image, trial.mean], 1))
         return table[:, 0], table[:, 1], table[:, 2 : 2 + d], table[:, 2 + d :]
 
-    def at_host(self, W: Floats, level: Floats | None) -> Trial:
+    def at_host(self, W: Floats, shift: Floats, level: Floats | None) -> Trial:
         """x(w) for rows w on the host."""
-        if level is None:
-            return self.at(torch.from_numpy(W).to(self.device))
-        sent = torch.from_numpy(np.column_stack([W, level])).to(self.device)
-        return self.at(sent[:, :-1].contiguous(), sent[:, -1])
+        sent = torch.from_numpy(np.column_stack([W, shift, shift if level is None else level])).to(
+            self.device
+        )
+        return self.at(
+            sent[:, :-2].contiguous(), sent[:, -2].contiguous(), None if level is None else sent[:, -1]
+        )
 
     def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor]:
         """Members of some starts of a trial, how many each has, and their weights."""

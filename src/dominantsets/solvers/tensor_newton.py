@@ -28,6 +28,7 @@ class AscentResult(NamedTuple):
 
     starts: Ints  # the start of each ascent
     W: Floats
+    shifts: Floats
     objects: Any  # the support of the first, then that of the second, ...
     counts: Ints
     weights: Any  # as the objects are
@@ -39,6 +40,7 @@ class _Points(NamedTuple):
     """The accepted points of the ascents that are still going on, and how far each may step."""
 
     number: Ints  # of the start
+    shift: Floats
     w: Floats
     tau: Floats
     f: Floats
@@ -56,22 +58,22 @@ class _Points(NamedTuple):
 
 
 def ascend_together(
-    dual: TensorDual, W: Floats, options: SolverOptions, monitor: Monitor
+    dual: TensorDual, W: Floats, shifts: Floats, options: SolverOptions, monitor: Monitor
 ) -> list[AscentResult]:
     """Climb from every row of W until each is done; Ctrl-C and the clock are checked between passes."""
-    shift, done, s = dual.shift, [], len(W)
-    trial = dual.at_host(W, None)
+    done, s = [], len(W)
+    trial = dual.at_host(W, shifts, None)
     tau, f, image, mean = dual.told(trial)
     length = np.linalg.norm(image - W, axis=1)
     points = _Points(
-        np.arange(s), W, tau, f, image, mean, length, 2.0 * length, np.ones(s), np.zeros(s, dtype=np.int64),
-        np.ones(s, dtype=np.int64), np.zeros(s, dtype=bool),
+        np.arange(s), shifts, W, tau, f, image, mean, length, 2.0 * length, np.ones(s),
+        np.zeros(s, dtype=np.int64), np.ones(s, dtype=np.int64), np.zeros(s, dtype=bool),
     )  # fmt: skip
     jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # where the accepted point is in `trial`
     halt: Status | None = None
     while True:
         try:
-            scale = np.maximum(points.f, points.f + shift)
+            scale = np.maximum(points.f, points.f + points.shift)
             bound = 2.0 * dual.reach * points.length
             rounding = _rounding(dual, points)
             settled = bound <= np.maximum(options.tol * scale, rounding)
@@ -89,13 +91,13 @@ def ascend_together(
                 if jacobian is not None:
                     jacobian = dual.chosen(jacobian, np.flatnonzero(~over))
             best = int(points.f.argmax())
-            value, gap = float(points.f[best]) + shift, 2.0 * dual.reach * float(points.length[best])
-            halt = monitor.report(int(points.passes[best]), value, gap, 0)
+            value = float(points.f[best] + points.shift[best])
+            halt = monitor.report(int(points.passes[best]), value, float(bound[~over][best]), 0)
             if halt is not None:
                 break
             target, stride, level = _proposed(dual, points, jacobian)
             dual.clock.add("newton")
-            trial = dual.at_host(target, level)
+            trial = dual.at_host(target, points.shift, level)
             points, newest = _received(points, target, dual.told(trial), stride, rounding)
             if trial.jacobian is not None and jacobian is not None and not newest.all():
                 dual.put_back(trial.jacobian, jacobian, np.flatnonzero(~newest))
@@ -110,7 +112,7 @@ def ascend_together(
 def _rounding(dual: TensorDual, points: _Points) -> Floats:
     """What f may lose by rounding alone."""
     size = dual.reach * np.linalg.norm(points.w, axis=1)
-    out: Floats = 4 * EPS * np.maximum(np.maximum(np.abs(points.f), size), abs(dual.shift))
+    out: Floats = 4 * EPS * np.maximum(np.maximum(np.abs(points.f), size), np.abs(points.shift))
     return out
 
 
@@ -144,7 +146,7 @@ def _received(
         return np.where(moved.reshape(-1, *[1] * (new.ndim - 1)), new, old)
 
     return _Points(
-        points.number, now(target, points.w), now(tau, points.tau), now(f, points.f),
+        points.number, points.shift, now(target, points.w), now(tau, points.tau), now(f, points.f),
         now(image, points.image), now(mean, points.mean), now(length, points.length), radius, stretch, stale,
         points.passes + 1, refused,
     ), moved  # fmt: skip
@@ -162,12 +164,14 @@ def _harvest(
         chosen = which
         if known is None:
             level = points.tau[rows] - 1e-9 * np.abs(points.tau[rows])
-            known, chosen = dual.at_host(points.w[rows], level), np.ones(rows.size, dtype=bool)
+            known = dual.at_host(points.w[rows], points.shift[rows], level)
+            chosen = np.ones(rows.size, dtype=bool)
         objects, counts, weights = dual.supports(known, chosen)
         out.append(
             AscentResult(
                 points.number[rows],
                 points.w[rows],
+                points.shift[rows],
                 objects,
                 counts,
                 weights,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.tensor_operations import FormulaTensors
-from dominantsets.rows.tensors import allowed, explain_oom, to_numpy, to_numpy_pinned
+from dominantsets.rows.tensors import allowed, in_smaller_blocks, to_numpy, to_numpy_pinned
 from dominantsets.rows.tiles import Tiles
 from dominantsets.solvers.api import HostProblem
 from dominantsets.solvers.certificate import certify, undecided
@@ -92,7 +93,7 @@ class TensorProblem(HostProblem):
 
     def recomputed(self, x: Point) -> Recomputed:
         tiles = Tiles(self.rows.send(x.support), np.array([len(x.support)]))
-        return self._recomputed(tiles, tiles.spread(self.rows.send(x.weights)))[0]
+        return self._recomputed(tiles, tiles.spread(self.rows.send(x.weights)), np.array([self.shift]))[0]
 
     # solving -----------------------------------------------------------------------------------------------
 
@@ -113,30 +114,47 @@ class TensorProblem(HostProblem):
         except KeyboardInterrupt:  # before the first pass was whole
             return [], True
 
+    def solve_each(
+        self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
+    ) -> Iterator[DominantSet]:
+        if self.similarity.least_own + float(np.min(shifts)) <= 0.0:  # one of them is no problem of the dual
+            return super().solve_each(starts, shifts, options, monitor)
+        options = options.chosen_for(self.similarity, float(np.min(shifts)), 0)
+        return iter(self.solve_starts(starts, options, monitor, shifts))
+
     def solve_starts(
-        self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor
+        self,
+        starts: Sequence[Point],
+        options: SolverOptions,
+        monitor: Monitor,
+        shifts: Floats | None = None,
     ) -> list[DominantSet]:
-        """Solve from every start, all of them together; in the order of the starts."""
+        """Solve from every start, each at its shift, all of them together; in the order of the starts."""
         if options.trace:
             raise ValueError("trace=True is not there on a device, where many starts share their steps.")
         found: dict[int, DominantSet] = {}
-        d = self.rows.d
+        d, shifts = self.rows.d, np.full(len(starts), self.shift) if shifts is None else shifts
         size = max(1, allowed(GROUP_BYTES, self.device) // (64 * d * d)) if d <= DENSE_LIMIT else len(starts)
-        with explain_oom(f"{len(starts)} starts over {self.n:,} objects"):
-            for begin in range(0, len(starts), size):
-                ends = self._ascend(starts[begin : begin + size], options, monitor)
-                clusters = self._certified(ends, options)
-                found |= {begin + int(k): one for k, one in zip(ends.starts, clusters, strict=True)}
-                if any(status in HALTING for status in ends.statuses):
-                    break
+        purpose = f"{len(starts)} starts over {self.n:,} objects"
+        for begin in range(0, len(starts), size):
+            part = slice(begin, begin + size)
+
+            def work(part: slice = part) -> tuple[AscentResult, list[DominantSet]]:
+                ends = self._ascend(starts[part], shifts[part], options, monitor)
+                return ends, self._certified(ends, options)
+
+            ends, clusters = in_smaller_blocks(work, self.device, purpose)
+            found |= {begin + int(k): one for k, one in zip(ends.starts, clusters, strict=True)}
+            if any(status in HALTING for status in ends.statuses):
+                break
         return [found[k] for k in sorted(found)]
 
-    def _recomputed(self, tiles: Tiles, weights: Tensor) -> list[Recomputed]:
+    def _recomputed(self, tiles: Tiles, weights: Tensor, shifts: Floats) -> list[Recomputed]:
         """What certificates say of many points, in float64: of the members, and of all objects in blocks."""
         local = self.local
         mixtures = local.mixtures(tiles, weights)
         products = exact_products(local, tiles, mixtures[0])
-        inside = local.inside(tiles, weights, self._shift_at(tiles.objects), mixtures[1], products)
+        inside = local.inside(tiles, weights, self._shift_at(tiles, shifts), mixtures[1], products)
         f = tiles.total(weights * inside)
         nothing = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
         most = torch.where(tiles.valid, inside, -torch.inf).amax(1)
@@ -157,9 +175,9 @@ class TensorProblem(HostProblem):
         """The clusters with their certificates; one sweep over all objects for all of them."""
         self.clock.begin()
         tiles = Tiles(ends.objects, ends.counts)
-        known = self._recomputed(tiles, tiles.spread(ends.weights))
+        known = self._recomputed(tiles, tiles.spread(ends.weights), ends.shifts)
         self.clock.add("certificate")
-        asked = [k for k, one in enumerate(known) if undecided(*one[:4], self.shift)]
+        asked = [k for k, one in enumerate(known) if undecided(*one[:4], float(ends.shifts[k]))]
         faces = self._definite(ends, asked) if asked else {}
         self.clock.add("second order")
         members, shares = to_numpy_pinned(ends.objects), to_numpy_pinned(ends.weights)
@@ -171,12 +189,20 @@ class TensorProblem(HostProblem):
                 mine = slice(int(edges[k]), int(edges[k + 1]))
                 x = Point(members[mine].copy(), shares[mine])
                 outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, faces.get(k))
-                out.append(certify(self, outcome, options, known[k]))
+                out.append(certify(self._at(float(ends.shifts[k])), outcome, options, known[k]))
             return out
 
         parts = parallel_map(work, thread_slices(tiles.s, 1))
         self.clock.add("results to the host")
         return [cluster for part in parts for cluster in part]
+
+    def _at(self, shift: float) -> TensorProblem:
+        """The same problem at another shift."""
+        if shift == self.shift:
+            return self
+        other = copy(self)
+        other.shift = shift
+        return other
 
     def _removed_above(self, objects: Tensor, weights: Tensor, level: float) -> Tensor:
         """Removed objects above a level: a rough sweep, then exactly what it finds (or all, if too many)."""
@@ -205,27 +231,34 @@ class TensorProblem(HostProblem):
         radii = [formula.ball(*one) for one in zip(means, biases.tolist(), f.tolist(), strict=True)]
         return [(mean + center, radius) for mean, radius in zip(means, radii, strict=True)]
 
-    def _dual(self) -> TensorDual:
-        return TensorDual(self.local, self.shift, self.alive, self.n_alive, self.clock, self._sent_extra())
+    def _dual(self, least: float) -> TensorDual:
+        return TensorDual(self.local, least, self.alive, self.n_alive, self.clock, self._sent_extra())
 
     def _sent_extra(self) -> Tensor | None:
         return None if self.extra is None else self.rows.send(self.extra)
 
-    def _shift_at(self, objects: Tensor) -> Any:
+    def _shift_at(self, tiles: Tiles, shifts: Floats) -> Tensor:
         extra = self._sent_extra()
-        return self.shift if extra is None else self.shift + extra[objects]
+        here: Tensor = self.rows.send(shifts)[tiles.owner, None]
+        return here if extra is None else here + extra[tiles.objects]
 
-    def _ascend(self, starts: Sequence[Point], options: SolverOptions, monitor: Monitor) -> AscentResult:
+    def _ascend(
+        self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
+    ) -> AscentResult:
         if all(len(start.support) == 1 for start in starts):
             objects = np.array([int(start.support[0]) for start in starts])
             images = self.local.at(self.rows.send(objects))
         else:
-            images = torch.stack([self.local.mixture(*map(self.rows.send, start))[0] for start in starts])
-        ends = ascend_together(self._dual(), to_numpy(images), options, monitor)
+            counts = np.array([len(start.support) for start in starts])
+            tiles = Tiles(self.rows.send(np.concatenate([start.support for start in starts])), counts)
+            weights = self.rows.send(np.concatenate([start.weights for start in starts]))
+            images = self.local.mixtures(tiles, tiles.spread(weights))[0]
+        dual = self._dual(float(np.min(shifts)))
+        ends = ascend_together(dual, to_numpy(images), shifts, options, monitor)
         return ends[0] if len(ends) == 1 else _joined(ends)
 
     def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
-        dual = self._dual()
+        dual = self._dual(float(np.min(ends.shifts)))
         if not dual.newton:
             return {}
         objects, weights, W = ends.objects, ends.weights, self.rows.send(ends.W[asked])
@@ -235,15 +268,17 @@ class TensorProblem(HostProblem):
             which = torch.repeat_interleave(here, torch.from_numpy(ends.counts)).to(self.device)
             objects, weights = objects[which], weights[which]
         tiles = Tiles(objects, ends.counts[asked])
-        return dict(zip(asked, dual.definite(W, tiles, tiles.spread(weights)).tolist(), strict=True))
+        found = dual.definite(W, self.rows.send(ends.shifts[asked]), tiles, tiles.spread(weights))
+        return dict(zip(asked, found.tolist(), strict=True))
 
 
 def _joined(ends: list[AscentResult]) -> AscentResult:
     """Ascents that ended one after another, as one list."""
-    starts, W, objects, counts, weights, passes, statuses = zip(*ends, strict=True)
+    starts, W, shifts, objects, counts, weights, passes, statuses = zip(*ends, strict=True)
     return AscentResult(
         np.concatenate(starts),
         np.concatenate(W),
+        np.concatenate(shifts),
         torch.cat(objects),
         np.concatenate(counts),
         torch.cat(weights),

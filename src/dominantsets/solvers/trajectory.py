@@ -31,7 +31,7 @@ from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
-from dominantsets.solvers.result import HALTING, Status, Step, Trace
+from dominantsets.solvers.result import HALTING, Log, Status, Step
 
 UNDERFLOW = 1e-290  # weights below it are set to 0, as replicator dynamics does
 VISIBLE = float(np.log(2.0))  # width of a gap from which on objects below weigh half of those above, or less
@@ -68,7 +68,7 @@ class Dynamics:
         self.objects, self.weights = x
         self.cuts: list[Cut] = []
         self.n_iter = 0
-        self.rows: list[tuple[float, float, int, int]] = []
+        self.rows = Log()
         self._share = float(options.parameter("regularization"))
         self._patience = int(options.parameter("patience"))
         self._tol, self._max_iter = options.tol, options.max_iter
@@ -97,7 +97,7 @@ class Dynamics:
             if moved <= self._tol:
                 return Status.STEADY
             if monitor.due():
-                f, gap, size, _ = self.rows[-1]
+                f, gap, size, _ = self.rows.last
                 halt = monitor.report(self.n_iter, f + self.problem.shift, gap, size)
                 if halt is not None:
                     return halt
@@ -141,7 +141,7 @@ class Dynamics:
         x, trace = Point(self.objects, self.weights), None
         n_iter = self.n_iter
         if options.trace:
-            trace = Trace.from_rows(self.rows, self.problem.shift)
+            trace = self.rows.trace(self.problem.shift)
         if status in HALTING or status is Status.MAX_ITER:
             return Outcome(x, n_iter, status, trace)
         upper = copy.copy(self.problem)

@@ -187,6 +187,9 @@ class PathSpectrum:
     sizes: Ints
     tree: SingleLinkage
 
+    def __repr__(self) -> str:
+        return f"PathSpectrum({self.nodes.size:,} dominant sets over all shifts, of {self.tree.n:,} objects)"
+
     def members(self, node: int) -> Ints:
         """The objects of a node, in increasing order."""
         return self.tree.leaves(node)

@@ -55,14 +55,16 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
     return out, squares
 
 
-def weigh(tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any) -> tuple[Any, ...]:
-    """``TensorDual._narrowed`` of what ``products`` gives, fused; ``numbers`` are root, offset and shift."""
+def weigh(
+    tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any, shifts: Any
+) -> tuple[Any, ...]:
+    """``TensorDual._narrowed`` of what ``products`` gives, fused; ``numbers`` are root and offset."""
     layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
     sent = tiles.owner.new_tensor(layout)
     table = products.new_empty((5, tiles.s))
     weights, inside = products.new_empty(products.shape), products.new_empty(products.shape)
     narrow[(tiles.s,)](
-        products, squares, sent, numbers, table, weights, inside, tiles.s, tiles.width,
+        products, squares, sent, numbers, shifts, table, weights, inside, tiles.s, tiles.width,
         HAS_BIAS=formula.has_bias, UNIT=formula.unit, BLOCK=4096, num_warps=16,
     )  # fmt: skip
     tau, bound, mass, spent, members = table
@@ -159,14 +161,14 @@ def formula(
 
 @triton.jit
 def narrow(
-    products, squares, layout, numbers, table, weights, inside, s, width,
+    products, squares, layout, numbers, shifts, table, weights, inside, s, width,
     HAS_BIAS: tl.constexpr, UNIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """For a start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
     start = tl.program_id(0)
     first = tl.load(layout + start)
     count = tl.load(layout + s + start).to(tl.int32)
-    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
+    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(shifts + start)
     lanes = tl.arange(0, BLOCK)
     nothing = tl.zeros((BLOCK,), dtype=tl.float64)
     peaks = nothing - float("inf")

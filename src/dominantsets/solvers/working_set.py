@@ -25,7 +25,7 @@ from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Payoffs, Point, Problem
-from dominantsets.solvers.result import HALTING, Status, Step, Trace
+from dominantsets.solvers.result import HALTING, Log, Status, Step
 
 GROW = 64  # objects that enter in the first round
 BLOCK_LIMIT = 4_000  # objects of a block (128 MB); larger supports are optimised a block at a time
@@ -74,7 +74,7 @@ class Rounds:
         self.working = x.support
         self.grow = GROW
         self.n_iter = 0
-        self.rounds: list[tuple[float, float, int, int]] = []
+        self.rounds = Log()
         self._since_refresh = 0
         self._returns: Counter[int] = Counter()
         self._settled = np.empty(0, dtype=np.int64)
@@ -219,7 +219,7 @@ def climb_in_rounds(run: Rounds, options: SolverOptions, monitor: Monitor) -> Ou
         status = _climb(run, options.tol, options.max_iter, monitor)
     except KeyboardInterrupt:  # weights are set at once, after a round
         status = Status.INTERRUPTED
-    history = Trace.from_rows(run.rounds, run.problem.shift) if options.trace else None
+    history = run.rounds.trace(run.problem.shift) if options.trace else None
     return Outcome(run.x, run.n_iter, status, history)
 
 

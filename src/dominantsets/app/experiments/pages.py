@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +11,7 @@ from dominantsets.app.experiments import STUDIES, StudyError, run_study, setting
 from dominantsets.app.experiments._common import Page, Store, check_folder
 from dominantsets.app.experiments.paper import ADDRESS, AUTHORS, CLAIMS, NUMBER, TITLE, YEAR
 from dominantsets.app.files import write_text
+from dominantsets.app.machine import provenance
 
 
 def reproduce_studies(
@@ -22,6 +20,7 @@ def reproduce_studies(
     *,
     quick: bool = False,
     literal: bool = False,
+    command: str = "",
     tell: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, str]:
     """Run studies and write report.html; the reasons of those that could not be made here.
@@ -36,6 +35,8 @@ def reproduce_studies(
         A small version of everything.
     literal : bool, default=False
         Newsgroups with the shift that the paper's text states.
+    command : str
+        How it was asked for, for the page.
     tell : callable, optional
         Called with a study's name, parts done and parts in all.
 
@@ -75,11 +76,9 @@ def reproduce_studies(
     page.section("What the paper says, and what comes out here")
     page.table(["claim", "verdict", "our numbers", "study"], _claims(body, left_out), "words")
     page.include(body)
-    versions = ", ".join(f"{package} {number}" for package, number in settings["versions"].items())
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    page.section("Settings").text(
-        f"Written on {today}. {cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{versions}. Duration: {clock.told()}. Rows with seeds and settings: the CSV files beside this page."
+    page.made(
+        command,
+        [("work", clock.told()), ("rows", "the CSV files beside this page, with seeds"), *provenance()],
     )
     write_text(out / "report.html", page.html())
     return left_out
@@ -93,15 +92,6 @@ def _claims(body: Page, left_out: dict[str, str]) -> list[list[str]]:
         word, evidence = body.verdicts.get(key, ("not tested", why))
         rows.append([claim.text, word, evidence, claim.study])
     return rows
-
-
-def cpu() -> str:
-    """The processor's name, as the system knows it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 class _Clock:

@@ -5,17 +5,36 @@ classes where the file has them. A writer writes beside the file and renames: no
 """
 
 from dominantsets.app.files._common import FileError, Table
-from dominantsets.app.files.reading import FORMATS, check_readable, read
-from dominantsets.app.files.writing import check_writable, replacing, write_labels, write_text
+from dominantsets.app.files.pictures import LABEL_MAPS, read_picture, read_strokes, write_label_map
+from dominantsets.app.files.reading import FORMATS, check_readable, read, read_like
+from dominantsets.app.files.tables import listed
+from dominantsets.app.files.writing import (
+    GRAPHS,
+    check_writable,
+    replacing,
+    write_columns,
+    write_labels,
+    write_text,
+    writer_of,
+)
 
 __all__ = [
     "FORMATS",
+    "GRAPHS",
+    "LABEL_MAPS",
     "FileError",
     "Table",
     "check_readable",
     "check_writable",
+    "listed",
     "read",
+    "read_like",
+    "read_picture",
+    "read_strokes",
     "replacing",
+    "write_columns",
+    "write_label_map",
     "write_labels",
     "write_text",
+    "writer_of",
 ]

@@ -26,12 +26,24 @@ class Table:
         The objects' names.
     classes : ndarray of str or None
         The column to score against.
+    names : list of str or None
+        The names of the features.
+    notes : tuple of str
+        What the reader made of the file that another might have made otherwise.
+    network : networkx graph or None
+        The graph with all that the file says of it.
+    weights : ndarray or None
+        For how many objects each one stands.
     """
 
     data: Any
     graph: bool = False
     ids: list[str] | None = None
     classes: Any = None
+    names: list[str] | None = None
+    notes: tuple[str, ...] = ()
+    network: Any = None
+    weights: Any = None
 
 
 def text_of(source: Any) -> str:

@@ -6,14 +6,17 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets._checks import missing_extra
-from dominantsets.app.files._common import FileError
+from dominantsets.app.files._common import FileError, Table
+
+GRAPHS = (".graphml", ".gexf")
 
 
 @contextlib.contextmanager
@@ -57,32 +60,75 @@ def write_text(path: str | Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
-def write_labels(path: str, ids: list[str] | None, labels: Any, probabilities: Any, exemplars: Any) -> None:
-    """Labels with probabilities and exemplar flags as CSV ("-": to standard output), TSV or Parquet."""
-    import csv
+def writer_of(path: str, table: Table) -> Callable[[Any, Any, Any], None]:
+    """What writes labels, probabilities and exemplars to ``path``: a table, or the graph they are of.
 
-    names = ids if ids is not None else list(range(len(labels)))
+    A graph as output is refused here, before any work, where the input is none.
+    """
+    if Path(path).suffix.lower() not in GRAPHS:
+        return lambda labels, probabilities, exemplars: write_labels(
+            path, table.ids, labels, probabilities, exemplars
+        )
+    if not (table.graph or sp.issparse(table.data)):
+        raise FileError(f"{path}: a graph comes out where one goes in; write a table (.csv) instead.")
+    try:
+        import networkx as nx
+    except ModuleNotFoundError as error:
+        raise FileError(str(missing_extra("GraphML and GEXF files need", "io", "networkx"))) from error
+    graph = table.network
+    if graph is None:
+        graph = nx.from_scipy_sparse_array(table.data)
+        if table.ids is not None:
+            graph = nx.relabel_nodes(graph, dict(enumerate(table.ids)))
+
+    def write(labels: Any, probabilities: Any, exemplars: Any) -> None:
+        flags = _flags(labels, exemplars)
+        for node, label, probability, flag in zip(graph, labels, probabilities, flags, strict=True):
+            # "label" is what programs show beside a node: its name
+            graph.nodes[node].update(cluster=int(label), probability=float(probability), exemplar=bool(flag))
+        with replacing(path) as draft:
+            (nx.write_gexf if Path(path).suffix.lower() == ".gexf" else nx.write_graphml)(graph, draft)
+
+    return write
+
+
+def _flags(labels: Any, exemplars: Any) -> Any:
     flags = np.zeros(len(labels), dtype=np.int64)
     flags[exemplars] = 1
-    if path != "-" and Path(path).suffix.lower() == ".parquet":
+    return flags
+
+
+def write_labels(path: str, ids: list[str] | None, labels: Any, probabilities: Any, exemplars: Any) -> None:
+    """Labels with probabilities and exemplar flags as a table."""
+    columns = {"label": labels, "probability": probabilities, "exemplar": _flags(labels, exemplars)}
+    write_columns(path, ids, columns)
+
+
+def write_columns(path: str, ids: list[str] | None, columns: dict[str, Any]) -> None:
+    """A column of names or numbers, and others, as CSV ("-": to standard output), TSV or Parquet."""
+    import csv
+
+    count = len(next(iter(columns.values())))
+    names = ids if ids is not None else list(range(count))
+    suffix = Path(path).suffix.lower()
+    if path != "-" and suffix == ".parquet":
         try:
             import pandas as pd
             import pyarrow  # noqa: F401 (pandas needs it, and would say so less clearly)
         except ModuleNotFoundError as error:
             raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
-        frame = pd.DataFrame(
-            {"object": names, "label": labels, "probability": probabilities, "exemplar": flags.astype(bool)}
-        )
+        frame = pd.DataFrame({"object": names, **columns})
         with replacing(path) as draft:
             frame.to_parquet(draft, index=False)
         return
 
     def fill(stream: Any) -> None:
-        delimiter = "\t" if Path(path).suffix.lower() in (".tsv", ".tab") else ","
-        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(["object", "label", "probability", "exemplar"])
-        for name, label, weight, flag in zip(names, labels, probabilities, flags, strict=True):
-            writer.writerow([name, int(label), f"{weight:.9g}", int(flag)])
+        writer = csv.writer(
+            stream, delimiter="\t" if suffix in (".tsv", ".tab") else ",", lineterminator="\n"
+        )
+        writer.writerow(["object", *columns])
+        for name, *cells in zip(names, *columns.values(), strict=True):
+            writer.writerow([name, *(f"{cell:.9g}" for cell in cells)])
 
     if path == "-":
         fill(sys.stdout)

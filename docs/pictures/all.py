@@ -1,4 +1,4 @@
-"""Draws docs/all.png, all dominant sets of a sample in the plane: ``python docs/make_all.py``."""
+"""Draws docs/all.png, all dominant sets of a sample in the plane: ``python docs/pictures/all.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
     word = "all, with proof" if found.complete else "perhaps not all"
     axis.set(title=f"{len(found)} dominant sets: {word}", xticks=[], yticks=[])
     axis.set_aspect("equal")
-    figure.savefig(Path(__file__).parent / "all.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "all.png", dpi=110)
 
 
 if __name__ == "__main__":

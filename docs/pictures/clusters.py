@@ -1,4 +1,4 @@
-"""Draws docs/clusters.png, the README's picture: ``python docs/make_picture.py``."""
+"""Draws docs/clusters.png, the README's picture: ``python docs/pictures/clusters.py``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
         plt.Line2D([], [], marker="x", ls="", color="k"),
     ]
     right.legend(handles, ["unassigned", "exemplar"], loc="lower right", fontsize=8, framealpha=0.9)
-    figure.savefig(Path(__file__).parent / "clusters.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "clusters.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws docs/segments.png from photographs that ship with scikit-image: ``python docs/make_segments.py``."""
+"""Draws docs/segments.png from pictures that ship with scikit-image: ``python docs/pictures/segments.py``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
             ax.set(xticks=[], yticks=[])
     for ax, name in zip(axes[0], columns, strict=True):
         ax.set_title(name, fontsize=10)
-    figure.savefig(Path(__file__).parent / "segments.png", dpi=68)
+    figure.savefig(Path(__file__).parents[1] / "segments.png", dpi=68)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws docs/global.png, the boxes of a search for the best dominant set: ``python docs/make_global.py``."""
+"""Draws docs/global.png, the boxes of a search for the best set: ``python docs/pictures/global.py``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def main() -> None:
         yticks=[],
     )
     axis.set_aspect("equal")
-    figure.savefig(Path(__file__).parent / "global.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "global.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws docs/seeds.png, sets around a seed: ``python docs/make_seeds.py``."""
+"""Draws docs/seeds.png, sets around a seed: ``python docs/pictures/seeds.py``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
         axis.scatter(*X[seed], marker="x", s=70, color="k")
         name = "guaranteed" if share == 1.0 else f"{share:g} of it"
         axis.set(title=f"seed_shift {name}: {len(found)} members", xticks=[], yticks=[])
-    figure.savefig(Path(__file__).parent / "seeds.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "seeds.png", dpi=110)
 
 
 if __name__ == "__main__":

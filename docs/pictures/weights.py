@@ -1,4 +1,4 @@
-"""Draws docs/weights.png, copies and weights: ``python docs/make_weights.py``."""
+"""Draws docs/weights.png, copies and weights: ``python docs/pictures/weights.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
         name = "rows" if weights is None else "rows with weights"
         axis.set(title=f"{len(data)} {name}: value {found.value:.8g}", xticks=[], yticks=[])
         axis.set_aspect("equal")
-    figure.savefig(Path(__file__).parent / "weights.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "weights.png", dpi=110)
 
 
 if __name__ == "__main__":

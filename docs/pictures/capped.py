@@ -1,4 +1,4 @@
-"""Draws docs/capped.png, sets of at least m members: ``python docs/make_capped.py``."""
+"""Draws docs/capped.png, sets of at least m members: ``python docs/pictures/capped.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
         axis.scatter(*X[found.members].T, s=18, facecolors="none", edgecolors=PALETTE[0], linewidths=0.8)
         axis.scatter(*X[found.members[most]].T, s=18, color=PALETTE[0], linewidths=0)
         axis.set(title=f"min_members={m}: {len(found)} members", xticks=[], yticks=[])
-    figure.savefig(Path(__file__).parent / "capped.png", dpi=110)
+    figure.savefig(Path(__file__).parents[1] / "capped.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""The public names, loaded when the first of them is asked for."""
+
+from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
+from dominantsets.clusters.multistart import MultiStart, Pass, multistart
+from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
+from dominantsets.clusters.peeling import Peeling, peel
+from dominantsets.clusters.shift import Candidate, Resolution
+from dominantsets.estimator import DominantSets
+from dominantsets.hierarchy import DominantSetHierarchy, Group
+from dominantsets.labels.correlation import Correlation, correlation_clusters
+from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.solvers import (
+    DominantSet,
+    End,
+    GlobalOptimum,
+    PathSpectrum,
+    Progress,
+    Status,
+    Step,
+    Trace,
+    global_optimum,
+    path_clusters,
+    path_spectrum,
+    solve,
+    solve_hypergraph,
+)
+from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
+from dominantsets.solvers.destabilise import destabilise
+from dominantsets.solvers.phases import Trajectory, trajectory
+from dominantsets.solvers.trajectory import Cut
+
+# Plainer names for what is too general at the top of a package.
+StopReason, MultiStartPass, StepKind = End, Pass, Step
+HierarchyNode, ShiftCandidate = Group, Candidate
+
+__all__ = [
+    "Candidate",
+    "Correlation",
+    "Cut",
+    "DominantSet",
+    "DominantSetHierarchy",
+    "DominantSetList",
+    "DominantSets",
+    "End",
+    "Equilibrium",
+    "GlobalOptimum",
+    "Group",
+    "HierarchyNode",
+    "MultiStart",
+    "MultiStartPass",
+    "Pass",
+    "PathSpectrum",
+    "Peeling",
+    "Progress",
+    "Resolution",
+    "ShiftCandidate",
+    "Similarity",
+    "Status",
+    "Step",
+    "StepKind",
+    "StopReason",
+    "Trace",
+    "Trajectory",
+    "as_similarity",
+    "correlation_clusters",
+    "destabilise",
+    "dominant_sets",
+    "global_optimum",
+    "guaranteed_shift",
+    "multistart",
+    "path_clusters",
+    "path_spectrum",
+    "peel",
+    "solve",
+    "solve_asymmetric",
+    "solve_hypergraph",
+    "sufficient_shift",
+    "trajectory",
+]

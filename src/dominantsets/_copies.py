@@ -1,0 +1,200 @@
+"""Weights in ``fit``: what stands for m objects is fitted as m copies, which are then made one again.
+
+Scales, noise and the choice of an affinity are about how many objects there are where, so that the answer is
+that of the repeated rows, to the last bit. Copies share their weight equally (docs/theory-weights.md): added
+up, it is a dominant set of the weighted objects, with the same value, gap and margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_tensor
+from dominantsets.solvers import DominantSet
+from dominantsets.solvers.weights import checked_weights
+
+MOST = 2_000_000  # copies, unless there are more objects
+
+
+def counts_of(weights: Floats) -> Ints:
+    """How many copies of each object there are.
+
+    Whole numbers are meant as they are. Others are rounded, so that every run of objects has the copies that
+    it weighs, to one; those that add up to less than one for an object say only how objects compare, and are
+    scaled to one on average.
+
+    Parameters
+    ----------
+    weights : ndarray
+        None of them negative, some positive.
+
+    Returns
+    -------
+    ndarray of int
+        One number for each object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts_of(np.array([3.0, 0.0, 1.0]))
+    array([3, 0, 1])
+    >>> counts_of(np.array([0.5, 0.5, 1.5, 1.5]))
+    array([0, 1, 1, 2])
+    """
+    total, least = float(weights.sum()), float(np.count_nonzero(weights))
+    if total <= max(MOST, least) and (weights == np.rint(weights)).all():
+        return weights.astype(np.int64)
+    wanted = np.rint(min(max(total, least), max(float(MOST), least)))
+    ends = np.cumsum(weights) * (wanted / total)
+    ends[-1] = wanted
+    return np.asarray(np.diff(np.floor(ends + 1e-9).astype(np.int64), prepend=0))
+
+
+def _rows(X: Any) -> Any:
+    """X as what has rows: lists become arrays."""
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Objects, some of them several times.
+
+    Attributes
+    ----------
+    counts : ndarray of int
+        How many copies each object has.
+    objects : ndarray of int
+        The object of each copy.
+    pairwise : bool
+        Whether columns are objects too.
+    """
+
+    counts: Ints
+    objects: Ints
+    pairwise: bool = False
+
+    @classmethod
+    def of(cls, sample_weight: Any, X: Any, affinity: Any) -> Copies | None:
+        """The copies of rows that are in memory; None where every object is there once."""
+        if isinstance(X, Similarity) or is_dask(X) or is_tensor(X) or isinstance(affinity, Similarity):
+            raise ValueError(
+                f"fit takes sample_weight with rows in memory, not with a {type(X).__name__}; solve and peel "
+                "take it for every similarity."
+            )
+        pairwise = isinstance(affinity, str) and affinity in PRECOMPUTED
+        if pairwise and sp.issparse(X):
+            raise ValueError(
+                "sample_weight needs a similarity that says how alike an object is to its copy; a graph does "
+                "not."
+            )
+        n = _rows(X).shape[0]
+        counts = counts_of(checked_weights(sample_weight, n))
+        if (counts == 1).all():
+            return None
+        return cls(counts, np.repeat(np.arange(n), counts), pairwise)
+
+    @property
+    def firsts(self) -> Ints:
+        """The first copy of each object that has one."""
+        return np.flatnonzero(np.diff(self.objects, prepend=-1))
+
+    @property
+    def present(self) -> Ints:
+        """Objects that have a copy."""
+        return np.flatnonzero(self.counts)
+
+    @property
+    def absent(self) -> Ints:
+        """Objects that have none."""
+        return np.flatnonzero(self.counts == 0)
+
+    def rows(self, X: Any, affinity: Any) -> Any:
+        """X with all copies; two copies are as alike as any two objects are."""
+        if not self.pairwise:
+            return _safe_indexing(_rows(X), self.objects)
+        A = np.array(X, dtype=np.float64)
+        if A.ndim == 2 and A.shape[0] == A.shape[1] and affinity == "precomputed":
+            np.fill_diagonal(A, -np.inf)
+            np.fill_diagonal(A, A.max(initial=0.0))
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            return A  # refused by who takes it
+        repeated = A[np.ix_(self.objects, self.objects)]
+        np.fill_diagonal(repeated, 0.0)
+        return repeated
+
+    def without(self, X: Any) -> Any:
+        """The rows of objects that have no copy."""
+        return _safe_indexing(_rows(X), self.absent)
+
+    def columns(self, X: Any) -> Any:
+        """Similarities of new objects to the objects as those to all copies."""
+        return X[:, self.objects] if self.pairwise else X
+
+    def fold(self, values: Any, absent: Any) -> Any:
+        """Of each object what its copies have alike, and ``absent`` where there are none."""
+        out = np.empty(self.counts.size, dtype=values.dtype)
+        out[self.present], out[self.absent] = values[self.firsts], absent
+        return out
+
+    def fold_objects(self, copies: Ints) -> Ints:
+        """The objects of copies, in increasing order."""
+        return np.unique(self.objects[copies])
+
+    def fold_cluster(self, cluster: DominantSet) -> DominantSet:
+        """The same set of objects, the weights of copies added up."""
+        members, inverse = np.unique(self.objects[cluster.members], return_inverse=True)
+        weights = np.zeros(members.size)
+        np.add.at(weights, inverse, cluster.weights)
+        return replace(cluster, members=members, weights=weights)
+
+    def copies_of(self, objects: Ints) -> Ints:
+        """All copies of some objects."""
+        copies = np.flatnonzero(np.isin(self.objects, objects))
+        if not copies.size:
+            raise ValueError(f"there is no set around objects of weight 0: {objects.tolist()}.")
+        return copies
+
+
+class Weighted:
+    """An estimator with clusters whose objects may have weights."""
+
+    @property
+    def counts_(self: Any) -> Ints:
+        """How many copies stood for each object of a fit with ``sample_weight``."""
+        check_is_fitted(self)
+        if not hasattr(self, "_copies"):
+            return np.ones(self._n_objects, dtype=np.int64)
+        return self._copies.counts  # type: ignore[no-any-return]
+
+    def _fold(self: Any, copies: Copies, X: Any) -> None:
+        """What was fitted to copies, as one of the objects; those without a copy are like new ones."""
+        absent = copies.absent
+        labels, cores = copies.fold(self.labels_, -1), copies.fold(self.core_labels_, -1)
+        self._copies = copies
+        if copies.pairwise:
+            self.n_features_in_ = copies.counts.size
+        if absent.size:
+            labels[absent] = self.predict(copies.without(X))
+        self.labels_, self.core_labels_ = labels, cores
+        self.probabilities_ = copies.fold(self.probabilities_, 0.0)
+        self.clusters_ = [copies.fold_cluster(cluster) for cluster in self.clusters_]
+        self.exemplars_ = np.array([cluster.exemplar for cluster in self.clusters_], dtype=np.int64)
+        self.memberships_ = memberships_of(self.clusters_, cores)
+        self.assignment_rate_ = float((labels >= 0).mean())
+
+
+def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:
+    """The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them."""
+    memberships = np.zeros(cores.size)
+    for k, cluster in enumerate(clusters):
+        mine = cores[cluster.members] == k  # all of them, unless clusters overlap
+        memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
+    return memberships

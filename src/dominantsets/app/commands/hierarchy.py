@@ -1,0 +1,123 @@
+"""The tree of groups of a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dominantsets.app.commands._common import (
+    INTERRUPTED,
+    PARTIAL,
+    PICTURES,
+    TABLES,
+    Affinity,
+    AffinityParam,
+    Columns,
+    Convert,
+    Drop,
+    File,
+    FormatOption,
+    IdColumn,
+    IsDistance,
+    IsSimilarity,
+    LabelColumn,
+    MaxTime,
+    MinClusterSize,
+    Plot,
+    Quiet,
+    ScaleOption,
+    WeightColumn,
+    in_a_sentence,
+    matrix_of,
+    params_of,
+    say,
+    spoken,
+)
+
+
+def hierarchy(
+    file: File,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="A column of labels for each cut: .csv, .tsv, .parquet, or -."),
+    ] = "-",
+    cut: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--cut", "-k", min=1, help="So many groups; may be repeated. [default: those that stand alone]"
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None, typer.Option(help="JSON with every group: its parent, shifts, exemplar, objects.")
+    ] = None,
+    plot: Plot = None,
+    affinity: Annotated[
+        Affinity, typer.Option(help="How features become similar; auto: round groups (sqeuclidean).")
+    ] = "auto",
+    affinity_param: AffinityParam = None,
+    scale: ScaleOption = "none",
+    columns: Columns = None,
+    drop: Drop = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
+    format: FormatOption = None,
+    similarity: IsSimilarity = False,
+    distance: IsDistance = False,
+    convert: Convert = "auto",
+    min_cluster_size: MinClusterSize = 1,
+    max_time: MaxTime = None,
+    quiet: Quiet = False,
+) -> None:
+    """The tree of groups within groups, cut wherever you like: as the shift rises, groups merge.
+
+    Example: dominantsets hierarchy iris.csv --drop species -k 2 -k 3 -o groups.csv --plot tree.png
+    """
+    from dominantsets.app import files
+    from dominantsets.app.job import Job
+
+    began = time.perf_counter()
+    with in_a_sentence("before the tree was there"):
+        job = Job(
+            affinity=affinity,
+            affinity_params=params_of(affinity_param),
+            scale=scale,
+            matrix=matrix_of(similarity, distance),
+            convert=convert,
+            min_cluster_size=min_cluster_size,
+            max_time=max_time,
+        )
+        inputs = () if file == "-" else (file,)
+        if output != "-":
+            files.check_writable(output, TABLES, inputs)
+        for path, endings in ((tree, (".json",)), (plot, PICTURES)):
+            if path is not None:
+                files.check_writable(path, endings, inputs)
+        table = files.read(
+            file,
+            format=format,
+            label_column=label_column,
+            id_column=id_column,
+            weight_column=weight_column,
+            columns=files.listed(columns or ()),
+            drop=files.listed(drop or ()),
+        )
+        for note in () if quiet else table.notes:
+            say(f"{file}: {note}")
+        with spoken(quiet):
+            grown = job.grow(table)
+            columns_of_labels = grown.cuts(cut or [])
+        files.write_columns(output, table.ids, columns_of_labels)
+        if tree is not None:
+            files.write_text(tree, grown.json())
+        if plot is not None:
+            with files.replacing(plot) as draft:
+                grown.draw(draft, max(cut) if cut else None)
+    if not quiet:
+        sys.stderr.write(f"{grown.line()}, {time.perf_counter() - began:.1f} s\n")
+    if grown.partial:
+        raise typer.Exit(INTERRUPTED if grown.interrupted else PARTIAL)
