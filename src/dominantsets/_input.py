@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from dominantsets.rows.base import require_finite
+from dominantsets.rows.base import not_finite
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.factory import (
@@ -75,15 +75,15 @@ def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) ->
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
-    """What scikit-learn makes of X; missing numbers are refused in our own words: its advise a classifier."""
+    """What scikit-learn makes of X; missing numbers in our own words, because its advise a classifier."""
     try:
         return validate_data(estimator, X, **_ACCEPTED, **options)
     except ValueError as error:
         if "contains NaN" not in str(error) and "contains infinity" not in str(error):
             raise
-    affinity = estimator.affinity
-    precomputed = isinstance(affinity, str) and affinity in PRECOMPUTED
-    require_finite(False, "similarities" if precomputed else "features")
+        affinity = estimator.affinity
+        precomputed = isinstance(affinity, str) and affinity in PRECOMPUTED
+        raise not_finite("similarities" if precomputed else "features") from None
 
 
 def is_given(estimator: Any, X: Any) -> bool:
