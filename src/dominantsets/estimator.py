@@ -677,7 +677,7 @@ class DominantSets(
         ----------
         X : array or sparse matrix of shape (n_new, n_features)
             Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
-            the n objects of ``fit`` (a row of that matrix is its object, and the diagonal is ignored as there).
+            the n objects of ``fit`` (a row of that matrix is its object; its diagonal is ignored).
 
         Returns
         -------
