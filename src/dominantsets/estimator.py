@@ -679,7 +679,7 @@ class DominantSets(
         ----------
         X : array or sparse matrix of shape (n_new, n_features)
             Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
-            the n objects of ``fit`` (that matrix itself: its diagonal is ignored, as ``fit`` does).
+            the n objects of ``fit`` (a row of that matrix is its object; its diagonal is ignored).
 
         Returns
         -------
