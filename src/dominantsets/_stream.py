@@ -208,6 +208,7 @@ class Streaming:
             probabilities=np.concatenate([seen.probabilities, self.probabilities_]),
         )
         self.assignment_rate_ = float((self.labels_ >= 0).mean())
+        self.similarity_ = self.similarity_.detached()  # only its sums are needed: the rows are in _seen
         self._before = {name: self.__dict__.pop(name) for name in ABOUT_ALL if name in self.__dict__}
 
     def _catch_up(self: Any, called: bool = False) -> None:
