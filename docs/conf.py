@@ -54,6 +54,8 @@ sphinx_gallery_conf = {
     "nested_sections": False,
 }
 
+toc_object_entries_show_parents = "hide"  # names fit beside a page
+
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "dominantsets"

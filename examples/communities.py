@@ -18,7 +18,7 @@ from dominantsets.plotting import plt
 graph = nx.gaussian_random_partition_graph(300, 25, 15, 0.5, 0.02, seed=1)
 planted = [graph.nodes[i]["block"] for i in graph]
 A = nx.to_scipy_sparse_array(graph, dtype=np.float64)
-model = DominantSets(affinity="precomputed").fit(A)
+model = DominantSets(affinity="precomputed").fit(graph)
 print(f"{len(set(planted))} groups planted, {model.n_clusters_} found")
 print(f"ARI {adjusted_rand_score(planted, model.labels_):.2f}")
 for cluster in model.clusters_[:3]:

@@ -39,7 +39,7 @@ figure, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
 ax.scatter(*X.T, s=6, color=NOISE)
 for k, one in enumerate(found):
     ax.add_patch(Circle(one.center, one.radius, fill=False, lw=1.6, ec=color_of(k)))
-    ax.annotate(f"{one.value:.2f}", one.center, ha="center", color=color_of(k))
+    ax.annotate(f"{one.value:.2f}", one.center, ha="center", bbox={"fc": "w", "ec": color_of(k)})
 ax.set(title="all dominant sets, with their values", xticks=[], yticks=[])
 ax.set_aspect("equal")
 figure.savefig("proven_best.png", dpi=90)

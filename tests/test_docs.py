@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import json
 import re
 import shlex
 import sys
@@ -17,6 +18,7 @@ import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
+import dominantsets.plotting
 from dominantsets import DominantSetHierarchy, DominantSets
 from dominantsets.app.cli import app
 
@@ -172,6 +174,55 @@ def test_related_methods(capsys):
     said = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.M)
     assert said
     assert printed[: len(said)] == said
+
+
+# A row of the tables of figures: its methods in quality.json and in affinity.json (or neither).
+ROWS = {
+    "DominantSets()": ("ours", "auto, no K"),
+    "HDBSCAN": ("HDBSCAN 5 / HDBSCAN 15", "HDBSCAN, no K"),
+    "EVoC": ("EVoC", "EVoC, no K"),
+    "DominantSets(k)": ("ours K", "auto, K"),
+    "KMeans": ("KMeans K", "KMeans, K"),
+    "Gaussian mixture": ("GMM K", "GMM, K"),
+    "Genie / lumbermark": ("Genie K / lumbermark K", "Genie, K / lumbermark, K"),
+    "lumbermark / Genie": ("lumbermark K / Genie K", "lumbermark, K / Genie, K"),
+    "spectral clustering": ("", "spectral, K"),
+}
+COLUMNS = ["clean", "noisy", "curves, not chosen on", "images, reported", "documents, not chosen on"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/compared.md"])
+def test_figures_are_those_of_the_benchmarks(page):
+    """The table of agreements; a cell may be left empty, with a dash."""
+    means = {}
+    for name, part in (("quality", "not chosen on"), ("affinity", None)):
+        path = ROOT / "benchmarks" / "results" / f"{name}.json"
+        for row in json.loads(path.read_text(encoding="utf-8"))["means"]:
+            if row.get("part") == part:
+                means[row["group"], row["method"]] = f"{row['ari']:.2f}".removeprefix("0")
+    compared = 0
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        first, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        label = next((name for name in ROWS if re.match(rf"\W*{re.escape(name)}", first)), None)
+        if label is None or len(cells) not in (4, 5):
+            continue
+        for column, cell in zip(COLUMNS, cells, strict=False):
+            methods = ROWS[label][column not in ("clean", "noisy")].split(" / ")
+            shown = re.sub(r"[*\s¹²³⁴]", "", cell).split("/")
+            if shown[0] not in ("–", "-", ""):
+                assert shown == [means[column, method] for method in methods], (label, column)
+                compared += 1
+    assert compared > 20
+
+
+def test_every_public_name_is_on_the_page_of_the_api():
+    listed = set(
+        re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), flags=re.M)
+    )
+    public = {getattr(dominantsets, name).__name__ for name in dominantsets.__all__}  # by their first names
+    assert public <= listed
+    displays = {name for name in dir(dominantsets.plotting) if name.endswith("Display")}
+    assert displays <= listed
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

@@ -85,6 +85,29 @@ def ball():
     save(figure, "ball")
 
 
+def scale():
+    """How many members a ball has as the shift rises: a group stops growing, flat data do not."""
+    flat = rng.uniform((-2.5, -2), (6.5, 6), (90, 2))
+    figure, ax = plt.subplots(figsize=(WIDE, TALL), layout="constrained")
+    kappas = np.geomspace(2, 3000, 60)
+    for data, color, label in ((X, color_of(0), "from the largest group"), (flat, "0.4", "in flat data")):
+        S = as_similarity(data, "sqeuclidean")
+        middle = data[:30].mean(axis=0) if data is X else data.mean(axis=0)
+        start = int(np.argmin(np.square(data - middle).sum(axis=1)))
+        members = []
+        for kappa in kappas:
+            one = solve(S, shift=kappa - S.offset, start=start)
+            members.append(len(one))
+        ax.plot(kappas, members, marker=".", color=color, label=label)
+    ax.axhline(30, color="0.7", lw=1)
+    ax.annotate("the group has 30", (2, 30), va="bottom")
+    ax.set(xscale="log", yscale="log", xlabel="shift + M", ylabel="members")
+    ax.set(yticks=[5, 10, 30, 90], yticklabels=["5", "10", "30", "90"])
+    ax.minorticks_off()
+    ax.legend()
+    save(figure, "scale")
+
+
 def peeling():
     """One after another, and what is left."""
     S = as_similarity(X, "sqeuclidean")
@@ -143,6 +166,7 @@ def main():
     similarity()
     simplex()
     ball()
+    scale()
     peeling()
     certificate()
 

@@ -452,10 +452,10 @@ def scatter_of(rows: Any, scale: Any) -> Any:
     return rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
 
 
-def require_finite(finite: bool) -> None:
-    """Refuse features with NaN or infinite entries."""
+def require_finite(finite: bool, what: str = "features") -> None:
+    """Refuse numbers with NaN or infinite entries."""
     if not finite:
-        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+        raise ValueError(f"the {what} have NaN or infinite entries; impute or drop those rows first.")
 
 
 def require_square(largest: float) -> None:

@@ -346,6 +346,10 @@ class Similarity(ABC):
 
     # new objects ----------------------------------------------------------------------------------------
 
+    def arriving(self, new: Any) -> Any:
+        """New objects as ``payoff_of`` takes them."""
+        return new
+
     def summarise(self, support: Ints, weights: Floats) -> Any:
         """Weights on some objects, as little of them as new objects need."""
         return Support(support, weights)
