@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/many.py [--n 100000] [--clusters 200] [--rounds 3]``; it writes results/many.json.
 
-n × 64 float32: clusters are unit Gaussians about centres of 3 times a unit Gaussian, 20 % of the objects are a
-Gaussian with the covariance of all of them. Each contestant runs in turn, some rounds, on two threads; rows
+n × 64 float32: clusters are unit Gaussians about centres of 3 times a unit Gaussian, 20 % of the objects
+are a Gaussian with the covariance of all. Each contestant runs in turn, some rounds, on two threads; rows
 have the median of the seconds on the clock and of the processor's seconds of all threads: on a machine that
 others use, too, the second is what can be compared. ``cores`` is ``assign=None``, ``labels`` the default,
 ``k-means`` is ``sklearn.cluster.KMeans(K, n_init=1)``.
