@@ -461,6 +461,14 @@ def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float
                 "values": [round(c.value, 3) for c in found][:4],
             }
     rows["gigabytes"] = round(X.numel() * 2 / 1e9, 2)
+    host = X[: 2**20].cpu()
+    host = host.pin_memory() if device.type == "cuda" else host
+    seconds = timed(device, lambda: host.to(device, copy=True))[0]
+    rows["bus_gb_a_s"] = round(host.numel() * 2 / seconds / 1e9, 2)
+    begun = time.perf_counter()
+    S.rows.ask("survey")  # one pass over all rows, with next to no work
+    wait(device)
+    rows["streamed_gb_a_s"] = round(rows["gigabytes"] / (time.perf_counter() - begun), 2)
     return rows
 
 

@@ -18,6 +18,7 @@ NAMES = [
     "words",
     "evidence",
     "deduplicate",
+    "embeddings",
     "communities",
     "photograph",
     "scribbles",

@@ -339,16 +339,18 @@ def _distinct(balls: list[Ball]) -> list[Ball]:
     """Balls without those that are another one's twin: two chains that had not quite met."""
     if not balls:
         return []
-    weights = sp.csr_array(np.array([ball.weights for ball in balls]))
-    inside = weights.astype(bool).astype(np.float64)
-    shares, totals = sp.csr_array(inside @ inside.T), weights.sum(axis=1)
+    ends = np.cumsum([0, *(ball.members.size for ball in balls)])
+    members = np.concatenate([ball.members for ball in balls])
+    inside = sp.csr_array((np.ones(members.size), members, ends), shape=(len(balls), balls[0].weights.size))
+    shares = sp.csr_array(inside @ inside.T)
     kept: list[int] = []
     taken = np.zeros(len(balls), dtype=bool)
     for k, ball in enumerate(balls):
-        some = weights.indices[weights.indptr[k] : weights.indptr[k + 1]]
+        some = ball.members
+        mine = ball.weights[some]
         others = shares.indices[shares.indptr[k] : shares.indptr[k + 1]]  # most balls share no objects
-        both = (np.minimum(ball.weights[some], balls[b].weights[some]).sum() for b in others[taken[others]])
-        if all(shared < SAME * totals[k] for shared in both):
+        both = (np.minimum(mine, balls[b].weights[some]).sum() for b in others[taken[others]])
+        if all(shared < SAME * mine.sum() for shared in both):
             kept.append(k)
             taken[k] = True
     return [balls[k] for k in kept]

@@ -22,6 +22,7 @@ POWER = 10  # steps towards the direction of the largest scatter
 CHAINS, DEATHS = 0, 1  # places in State.counters
 REACH = 6.0  # squared radii within which objects may come into a ball at the next level
 STRIDE, LEAP = 4, 10.0  # steps between two leaps, and the longest one in steps
+STRETCH = 16  # coordinates after which a distance is looked at
 PASSES = 100  # over the distances, to find a radius: a bound that is never reached
 
 
@@ -359,13 +360,14 @@ def settle(
                 top, to = share, b
         if to < 0:
             for b in chains:
-                if outranks(state, b, a):
-                    gap = 0.0
-                    for j in range(X.shape[1]):
-                        gap += (state.centre[a, j] - state.centre[b, j]) ** 2
-                        if gap >= reach:  # most are far in the first coordinates
+                if (to < 0 or state.size[b] > state.size[to]) and outranks(state, b, a):
+                    gap, one, other = 0.0, state.centre[a], state.centre[b]
+                    for first in range(0, X.shape[1], STRETCH):  # most are far in the first coordinates
+                        for j in range(first, min(first + STRETCH, X.shape[1])):
+                            gap += (one[j] - other[j]) ** 2
+                        if gap >= reach:
                             break
-                    if gap < reach and (to < 0 or state.size[b] > state.size[to]):
+                    if gap < reach:
                         to = b
         if to >= 0:
             state.alive[a], state.died[a], state.into[a] = False, level, to
