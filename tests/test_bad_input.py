@@ -195,3 +195,19 @@ def test_sentences_are_one_line():
     with pytest.raises(ValueError, match="not symmetric") as error:
         as_similarity(changed(0, 1, 9.0, both=False))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_missing_numbers_are_refused_in_our_own_words(bad, sparse):
+    """scikit-learn's message advises a classifier, which is no use here."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = DominantSets(2, affinity="sqeuclidean").fit(X)
+    X[4, 1] = bad
+    held = sp.csr_array(X) if sparse else X
+    for call in (DominantSets(2).fit, model.predict):
+        with pytest.raises(
+            ValueError, match="NaN or infinite entries; impute or drop those rows first"
+        ) as said:
+            call(held)
+        assert "lassif" not in str(said.value)

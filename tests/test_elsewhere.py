@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import warnings
+from importlib.util import find_spec
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -166,6 +169,17 @@ class TestBertopic:
         topics, _ = StandIn(DominantSets()).fit_transform(self.embeddings, y=np.repeat([0, -1], 100))
         assert topics == StandIn(DominantSets()).fit_transform(self.embeddings)[0]
 
+    def test_bertopic_itself(self, tmp_path, monkeypatch, capsys):
+        """The example, where BERTopic is installed; without it, a sentence."""
+        monkeypatch.chdir(tmp_path)
+        runpy.run_path(str(Path(__file__).parents[1] / "examples" / "topics_bertopic.py"))
+        said, pictures = capsys.readouterr().out, list(tmp_path.iterdir())
+        if find_spec("bertopic") is None:
+            assert (said.strip(), pictures) == ("pip install bertopic, and run this page again", [])
+        else:
+            assert "as new ones" in said
+            assert [path.name for path in pictures] == ["topics_bertopic.png"]
+
     def test_batches(self):
         order = np.random.default_rng(1).permutation(200)
         topic_model = StandIn(DominantSets())
@@ -220,6 +234,14 @@ class TestCallbacks:
         assert model.end_ is End.STOPPED
         assert 2 <= model.n_clusters_ < 6
         assert recorder.told[-1] == "teardown"
+
+    def test_a_fit_with_weights_ends_when_its_copies_are_one_again(self):
+        recorder = Recorder()
+        weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+        model = DominantSets(6, affinity="sqeuclidean").set_callbacks(recorder).fit(X, sample_weight=weights)
+        assert recorder.told.count(("end", "cluster", 5)) == recorder.told.count(("end", "fit", 0)) == 1
+        assert recorder.fitted.labels_.shape == (len(X),)
+        np.testing.assert_array_equal(recorder.fitted.labels_, model.labels_)
 
     def test_all_three_kinds_at_once(self):
         """The bar is no terminal's here; the user's callback and scikit-learn's are both told."""

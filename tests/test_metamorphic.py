@@ -32,6 +32,14 @@ def stretched(X, rng):
     return X * 0.37
 
 
+def shrunk(X, rng):
+    return X * 1e-8
+
+
+def grown(X, rng):
+    return X * 1e8
+
+
 def features_reordered(X, rng):
     return X[:, rng.permutation(X.shape[1])]
 
@@ -44,7 +52,7 @@ def rows_stretched(X, rng):
     return X * rng.uniform(0.1, 10.0, size=(len(X), 1))
 
 
-UNITS = (scaled, stretched)
+UNITS = (scaled, stretched, shrunk, grown)
 NAMES = (features_reordered, mirrored)
 CHANGES = {  # what each affinity must not notice
     **dict.fromkeys(

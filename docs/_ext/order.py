@@ -14,6 +14,7 @@ NAMES = [
     "stream",
     "large",
     "topics",
+    "topics_bertopic",
     "words",
     "evidence",
     "deduplicate",

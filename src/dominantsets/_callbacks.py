@@ -27,18 +27,21 @@ except ModuleNotFoundError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "fit_tasks", "with_callbacks"]
+__all__ = ["Around", "CallbackSupportMixin", "fit_tasks", "with_callbacks"]
+
+
+Around = Callable[[Callback | None], Callback | None]  # puts what listens around the user's callback
 
 
 @contextmanager
-def fit_tasks(estimator: Any, X: Any, y: Any, callback: Callback | None) -> Iterator[Callback | None]:
-    """The callback of a fit that tells scikit-learn's callbacks what it is told, and then calls the user's.
+def fit_tasks(estimator: Any, X: Any, y: Any) -> Iterator[Around]:
+    """The tasks of a fit for scikit-learn's callbacks: gives what puts them around the callback of a run.
 
-    What a callback says to the end of a cluster's task is what ``callback`` would: True stops the fit. A
-    callback that wants a fitted estimator gets it at the end of the fit; before, labels are not there.
+    What one of them says to the end of a cluster's task is what ``callback`` would: True stops the fit. One
+    that wants a fitted estimator gets it at the end of the fit; before, labels are not there.
     """
     if not getattr(estimator, "_skl_callbacks", None):  # nobody listens
-        yield callback
+        yield lambda callback: callback
         return
     fit = estimator._init_callback_context(max_subtasks=estimator.n_clusters)
     fit.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -55,10 +58,13 @@ def fit_tasks(estimator: Any, X: Any, y: Any, callback: Callback | None) -> Iter
             stop = task.call_on_fit_task_end(estimator=estimator)
         return stop
 
-    def tell(progress: Progress) -> bool | None:
-        stop = reached(progress.n_clusters)
-        return (callback(progress) if callback is not None else None) or stop
+    def around(callback: Callback | None) -> Callback:
+        def tell(progress: Progress) -> bool | None:
+            stop = reached(progress.n_clusters)
+            return (callback(progress) if callback is not None else None) or stop
 
-    yield tell
+        return tell
+
+    yield around
     reached(estimator.n_clusters_)
     fit.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=dict)

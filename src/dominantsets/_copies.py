@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_tensor
 from dominantsets.solvers import DominantSet
@@ -194,7 +195,12 @@ class Weighted:
 def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:
     """The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them."""
     memberships = np.zeros(cores.size)
-    for k, cluster in enumerate(clusters):
-        mine = cores[cluster.members] == k  # all of them, unless clusters overlap
-        memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
+
+    def work(part: slice) -> None:
+        for k in range(part.start, part.stop):
+            cluster = clusters[k]
+            mine = cores[cluster.members] == k  # all of them, unless clusters overlap
+            memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
+
+    parallel_map(work, thread_slices(len(clusters), 8))
     return memberships

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from dominantsets.rows.base import require_finite
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.factory import (
@@ -25,6 +26,7 @@ from dominantsets.similarity.factory import (
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,  # its message advises a classifier
     "ensure_min_samples": 1,
     "order": None,
 }
@@ -47,7 +49,7 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         # scikit-learn's checks would read all of it, convert it, or fetch it from where it is
         estimator.n_features_in_ = X.shape[-1]
     elif not is_tensor(X):  # a tensor of another shape is refused by as_similarity
-        X = validate_data(estimator, X, **_ACCEPTED)
+        X = _finite(validate_data(estimator, X, **_ACCEPTED), affinity)
     if isinstance(affinity, Similarity):
         if X.shape[0] != affinity.n:
             raise ValueError(f"X has {X.shape[0]} rows and the similarity {affinity.n} objects.")
@@ -73,6 +75,14 @@ def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) ->
     return distances and not params and hasattr(estimator, "_choose")
 
 
+def _finite(X: Any, affinity: Any) -> Any:
+    """The same rows, refused where numbers are missing."""
+    numbers = X.data if sp.issparse(X) else X
+    what = "similarities" if isinstance(affinity, str) and affinity in PRECOMPUTED else "features"
+    require_finite(bool(np.isfinite(numbers.sum()) or np.isfinite(numbers).all()), what)
+    return X
+
+
 def is_given(estimator: Any, X: Any) -> bool:
     """Whether the similarity is the caller's, who may use it again."""
     return isinstance(X, Similarity) or isinstance(estimator.affinity, Similarity)
@@ -82,7 +92,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
     X = shared(X)
     if not is_tensor(X):
-        X = validate_data(estimator, X, reset=False, **_ACCEPTED)
+        X = _finite(validate_data(estimator, X, reset=False, **_ACCEPTED), estimator.affinity)
         X = sp.csr_array(X) if sp.issparse(X) else X
         return estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
     name = type(estimator).__name__

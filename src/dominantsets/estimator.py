@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._callbacks import CallbackSupportMixin, fit_tasks, with_callbacks
+from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import warn
 from dominantsets._copies import Copies, Weighted, memberships_of
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
@@ -461,12 +461,13 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        if copies is None:
-            return self._fit(X, y)
-        self._fit(copies.rows(X, self.affinity), y)._fold(copies, X)
+        with fit_tasks(self, X, y) as around:
+            if copies is None:
+                return self._fit(X, around)
+            self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
         return self
 
-    def _fit(self, X: Any, y: Any = None) -> Self:
+    def _fit(self, X: Any, around: Around) -> Self:
         options = self._checked()
         self.__dict__.pop("_seen", None)  # batches of before
         self.__dict__.pop("_before", None)
@@ -483,7 +484,8 @@ class DominantSets(
         start = sampled_start(options) if self.n_starts > 1 else options.start
         options.chosen_for(similarity, early, start).check_start(similarity.n, start)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
-        with bar or nullcontext(self.callback) as told, fit_tasks(self, X, y, told) as monitor.callback:
+        with bar or nullcontext(self.callback) as told:
+            monitor.callback = around(told)
             self._find(similarity, options, monitor)
         del self._monitor
         self._warn()
@@ -592,7 +594,7 @@ class DominantSets(
                     sentence = "everybody outside the dominant sets is -1, as asked."
             except KeyboardInterrupt:  # the cores are there
                 self.end_ = End.INTERRUPTED
-        if self.assign != "average" and (self._rule is None or self._noise == "cores"):
+        if self._rule is None or self._noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         self.assignment_rate_ = float((labels >= 0).mean())
@@ -660,16 +662,24 @@ class DominantSets(
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.
 
-        A new object j joins the first cluster found for which
-        :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        ``assign="average"`` the cluster with the highest average similarity, with "refine" the one whose
-        cloud it belongs to, or -1 where it belongs to the background: the rule of ``labels_``.
+        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again wherever
+        no tie is involved. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
+        or to the background (-1); on a network to the group that it has most in common with; under "path"
+        where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
+        which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
+        "average" that cluster too, else the one with the highest average similarity; with "correlation" the
+        one where it gains most.
+
+        Exceptions: with ``assign="mode"`` new objects join by their gain, as with None, while ``labels_`` say
+        where a climb from the object itself ends; a share of noise (``noise=0.1``) is one of the objects of
+        ``fit``; and under "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself
+        among its neighbours.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_new, n_features)
             Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
-            the n objects of ``fit``.
+            the n objects of ``fit`` (that matrix itself: its diagonal is ignored, as ``fit`` does).
 
         Returns
         -------
@@ -677,9 +687,10 @@ class DominantSets(
             Labels.
         """
         check_is_fitted(self)
-        X, similarity = new_objects(self, X), self.similarity_
+        similarity = self.similarity_
+        X = similarity.arriving(new_objects(self, X))
         if self.assign == "average":
-            return predict_by_average(similarity, self._averages, X)
+            return predict_by_average(similarity, self._levels, self._averages, X)
         if self._rule is None:
             return predict_by_payoff(similarity, self._levels, X)
         labels: Ints = self._rule.of_new(similarity, X)

@@ -147,6 +147,35 @@ def test_lists_of_edges_are_known_when_they_are_seen(tmp_path, text):
     assert "list of edges" in table.notes[-1]
 
 
+def test_pairs_of_numbers_are_edges_where_nothing_speaks_against_it(tmp_path):
+    graph = nx.karate_club_graph()
+    text = "\n".join(f"{u} {v}" for u, v in graph.edges) + "\n"
+    table = told(tmp_path, text, "k.txt")
+    order = [int(name) for name in table.ids]
+    np.testing.assert_array_equal(table.data.toarray(), nx.to_numpy_array(graph, nodelist=order, weight=None))
+    for against in (
+        "a b\n" + text,  # names of columns
+        text + "5 5\n",  # a point on the diagonal
+        text + text,  # twice the same
+        text + "5 99\n",  # numbers that nobody has
+        text + "5 1.5\n",
+        "\n".join(f"{i} {3 * i % 7 + 20}" for i in range(9)),  # no number is on both sides
+    ):
+        assert not told(tmp_path, against, "k.txt").graph
+    grid = "\n".join(f"{i} {j}" for i in range(5) for j in range(5))
+    assert not told(tmp_path, grid, "k.txt").graph
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
+def test_what_spreadsheets_write(tmp_path, encoding):
+    frame = FRAME.set_axis(["Größe", "Gewicht (kg)", "Länge °"], axis=1)
+    frame.to_csv(tmp_path / "a.csv", sep=";", decimal=",", index=False, encoding=encoding)
+    table = read(str(tmp_path / "a.csv"))
+    np.testing.assert_array_equal(table.data, FRAME)
+    assert table.names == list(frame)
+    assert any("no UTF-8" in note for note in table.notes) == (encoding != "utf-8-sig")
+
+
 def test_features_are_no_edges(tmp_path):
     assert not told(tmp_path, "source,target\n0.5,1.5\n2.5,3\n").graph  # halves are no names
     assert not told(tmp_path, "x,y\n1,2\n2,3\n3,1\n").graph

@@ -36,7 +36,7 @@ def test_the_step_is_the_best_of_a_grid(A, shift, seed):
     grid = np.linspace(0.0, longest, 2_001)
     values = [(x + t * b) @ B @ (x + t * b) for t in grid]
     v = r[Z] - f
-    t = expansion_step(f, v, float(v @ B[np.ix_(Z, Z)] @ v))
+    t = expansion_step(f, v, float(v @ v), float(v @ B[np.ix_(Z, Z)] @ v))
     assert 0.0 < t <= longest * (1 + 1e-12)
     assert (x + t * b) @ B @ (x + t * b) >= max(values) - 1e-12
     assert max(values) > f

@@ -42,5 +42,10 @@ def main(
     """Dominant set clustering: groups whose members are more alike than anything outside."""
 
 
+def _paragraphs(text: str) -> str:
+    """A docstring whose lines end where the terminal's do."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
 for command in (cluster, predict, hierarchy, segment, demo, reproduce, info):
-    app.command()(command)
+    app.command(help=_paragraphs(command.__doc__ or ""))(command)

@@ -7,15 +7,15 @@ It carries a signature of the data and of the parameters: one that belongs to ot
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
-import tempfile
-import zipfile
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dominantsets._replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 
@@ -63,11 +63,19 @@ class Checkpoint:
         if not self._path.exists():
             return None
         try:
-            with np.load(self._path, allow_pickle=False) as arrays:
+            raw = self._path.read_bytes()
+        except OSError as error:
+            raise ValueError(
+                f"checkpoint={str(self._path)!r} cannot be read ({error.strerror or error})."
+            ) from error
+        try:
+            with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             about = json.loads(bytes(content["about"]).decode("utf-8"))
-            before = about["signature"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            before, found = about["signature"], _read(content, about)
+        except MemoryError:
+            raise
+        except Exception as error:  # zip, zlib, NumPy's headers, and numbers that are not there
             raise ValueError(
                 f"checkpoint={str(self._path)!r} is not a checkpoint, or it is damaged; delete it or name "
                 "another file."
@@ -80,7 +88,7 @@ class Checkpoint:
             raise ValueError(
                 f"checkpoint={str(self._path)!r} belongs to {what}; delete it or name another file."
             )
-        return _read(content, about)
+        return found
 
     def save(
         self,
@@ -110,13 +118,15 @@ class Checkpoint:
             about["random"] = [str(name), *(float(part) for part in rest)]
             arrays["random_keys"] = np.asarray(keys)
         arrays["about"] = np.frombuffer(json.dumps(about).encode("utf-8"), dtype=np.uint8)
-        handle, draft = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with replacing(self._path) as draft, draft.open("wb") as stream:
                 np.savez(stream, **arrays)
-            Path(draft).replace(self._path)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        except OSError as error:  # what has been found is in memory, and worth more than its copy
+            warnings.warn(
+                f"checkpoint={str(self._path)!r} cannot be written ({error.strerror or error}); the run goes "
+                "on, and the file stays as it was.",
+                stacklevel=2,
+            )
 
 
 def _read(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:

@@ -216,7 +216,8 @@ def dominant_sets(
         "complete": all of them, with proof (docs/theory-all.md): path-based similarity, and sqeuclidean,
         cosine and linear with up to three features. "deflate": what is like known sets is made worth
         less, then the solver climbs on f itself. "tabu": starts among objects of no set yet. "multistart":
-        starts at objects in random order. "auto" is "complete" where that can be had, else "deflate".
+        starts at objects in random order. "auto" is "complete" where that can be had, "tabu" for graphs, else
+        "deflate".
     max_overlap : float, default=1.0
         Leave out sets that share more than this (Jaccard) with a better one.
     patience : int, default=8
@@ -270,7 +271,8 @@ def search_sets(
             "method='complete' needs path-based similarity, or at most 3 features under 'sqeuclidean', "
             "'cosine' or 'linear'; use 'deflate'."
         )
-    method = ("complete" if how else "deflate") if method == "auto" else method
+    if method == "auto":  # among objects with few neighbours what is worth less is soon nowhere: tabu goes on
+        method = "complete" if how else "tabu" if similarity.is_sparse else "deflate"
     monitor.n_left = similarity.n
     options = SolverOptions().chosen_for(similarity, shift, 0)
     if method == "complete" and how == "tree":

@@ -99,6 +99,11 @@ class PointSample(Rows):
             self.ways.append(("embedding", {}))
 
     def order(self) -> Ints:
+        """By the features, the first one first: no matter in which order objects come, or in which units.
+
+        A rotation changes it, and with it the parts whose answers are compared: where two affinities are
+        nearly as good, it may change which one is taken.
+        """
         return np.lexsort(self._some.T[::-1])
 
     def graph(self) -> sp.csr_array:

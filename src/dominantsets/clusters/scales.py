@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,7 @@ from dominantsets.solvers.result import HALTS, End
 
 SAMPLE = 6_000  # objects of the tree, and so many for each cluster that is asked for or found
 SAMPLE_A_CLUSTER = 40
+CLOSER = 4  # times as many objects, where groups are hardly seen
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
@@ -48,6 +50,11 @@ class Ball:
     weights: Floats
     kappa: float
     node: Node | None = None
+
+    @cached_property
+    def members(self) -> Ints:
+        """The objects of the sample with a weight."""
+        return np.flatnonzero(self.weights)
 
 
 class Scales:
@@ -87,9 +94,21 @@ class Scales:
             # more clusters than expected: each needs some objects of its own in the sample
             needed = SAMPLE_A_CLUSTER * len(self.balls)
             enough = self.objects.size >= min(self.n, self._limit(needed))
-            if enough or self.interrupted or monitor.out_of_time():
+            closer = self._closer() if enough else 0
+            if (enough and not closer) or self.interrupted or monitor.out_of_time():
                 break
-            size = int(1.5 * needed)
+            size = closer or int(1.5 * needed)
+
+    def _closer(self) -> int:
+        """The size of a larger sample, where groups are hardly seen in this one and a tree costs little.
+
+        A group that the sample has no more than twice the least objects of says that there may be smaller
+        ones, which it cannot show.
+        """
+        size = min(CLOSER * self.objects.size, self._similarity.large_sample, self.n)
+        nodes = [ball.node for ball in self.alone or self.balls if ball.node is not None]
+        hardly = self.tree is not None and any(node.size < 2 * self.tree.least for node in nodes)
+        return size if hardly and len(nodes) > 1 and size > self.objects.size else 0
 
     def _limit(self, size: int) -> int:
         return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
@@ -445,7 +464,7 @@ def all_solved(
     shifts = np.array([scales.shift(ball.kappa) for ball in balls])
     starts = []
     for ball in balls:
-        some = np.flatnonzero(ball.weights)
+        some = ball.members
         starts.append(Point(scales.objects[some], ball.weights[some] / ball.weights[some].sum()))
     return make_problem(similarity, float(shifts[0])).solve_each(starts, shifts, options, monitor)
 
@@ -455,7 +474,7 @@ def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
     rows, extra = scales.sample.rows, scales.sample.extra
     out = []
     for ball in balls:
-        some = np.flatnonzero(ball.weights)
+        some = ball.members
         t, weights = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some], ball.weights[some]
         out.append(Start(ball.centre, float(weights @ t) / float(weights.sum()), ball.weights > 0.0))
     return out

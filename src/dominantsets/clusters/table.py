@@ -12,6 +12,7 @@ from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Ball, Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
 
@@ -109,12 +110,15 @@ class Selection:
     def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
         """With what the labels say: how many each cluster has, and which members are elsewhere."""
         sizes = np.bincount(labels[labels >= 0], minlength=len(clusters))
-        rows = [
-            row._replace(
-                labelled=int(sizes[k]), elsewhere=int(np.count_nonzero(labels[clusters[k].members] != k))
-            )
-            for k, row in enumerate(self.rows)
-        ]
+
+        def work(part: slice) -> list[Row]:
+            out = []
+            for k in range(part.start, part.stop):
+                others = int(np.count_nonzero(labels[clusters[k].members] != k))
+                out.append(self.rows[k]._replace(labelled=int(sizes[k]), elsewhere=others))
+            return out
+
+        rows = [row for part in parallel_map(work, thread_slices(len(self.rows), 8)) for row in part]
         return replace(self, rows=rows, noise=noise)
 
 

@@ -43,17 +43,23 @@ class Core(NamedTuple):
 
     @classmethod
     def of(cls, similarity: Similarity, cluster: DominantSet) -> Core:
-        # Members themselves (with a shift of 0) have just the payoff f, give or take the gap; no
-        # outsider of the training data comes nearer than the margin.
+        # As new objects members have f plus weight times (self-similarity + shift): less than f where there
+        # is no self-similarity and the shift is negative, else f give or take the gap. No outsider of the
+        # training data comes nearer than the margin.
+        own: Any = 0.0
+        if similarity.self_similarity is not None:
+            own = similarity.self_similarities(cluster.members)
+        below = -float(np.min((own + cluster.shift) * cluster.weights))
         unit = max(cluster.value, cluster.threshold, 0.0)
-        slack = min(0.5 * max(cluster.margin, 0.0), ROUNDING * unit)
+        slack = min(0.5 * max(cluster.margin, 0.0), max(below, 0.0) + ROUNDING * unit)
         return cls(similarity.summarise(cluster.members, cluster.weights), cluster.threshold - slack)
 
 
 def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -> Ints:
     r"""The first cluster found that a new object would gain by joining, or -1.
 
-    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`, up to rounding. By the KKT
+    Object j joins where :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2`, up to rounding, or where it has
+    as much as the members have but for what their own weight takes (negative shifts). By the KKT
     conditions an object of the training data outside every cluster passes no test, and a member of a
     cluster none of the clusters found before its own, so that training objects get their labels.
     """
@@ -74,12 +80,19 @@ class ByGain(NamedTuple):
         return predict_by_payoff(similarity, self.cores, new)
 
 
-def predict_by_average(similarity: Similarity, averages: Sequence[Any], new: Any) -> Ints:
-    """The cluster with the highest average similarity to a new object, from summaries of equal weights."""
+def predict_by_average(
+    similarity: Similarity, cores: Sequence[Core], averages: Sequence[Any], new: Any
+) -> Ints:
+    """The cluster that a new object would gain by joining, else that of the highest average similarity.
+
+    So the training objects were labelled: those in a dominant set by it, the others by averages.
+    """
+    labels = predict_by_payoff(similarity, cores, new)
     if not len(averages):
-        return np.full(new.shape[0], -1, dtype=np.int64)
+        return labels
     values = np.array([similarity.for_cluster(k).payoff_of(new, s) for k, s in enumerate(averages)])
-    return np.where(np.isneginf(values.max(axis=0)), -1, values.argmax(axis=0))
+    far = np.isneginf(values.max(axis=0))
+    return np.where(labels >= 0, labels, np.where(far, -1, values.argmax(axis=0)))
 
 
 def average_of(similarity: Similarity, cluster: DominantSet) -> Any:

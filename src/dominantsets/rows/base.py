@@ -251,6 +251,7 @@ class Rows(ABC):
 
     home: str
     describable = 2**62  # objects of which rows may be fetched at once
+    large_sample = 0  # objects of a sample that cost little here
     device: Any = None
 
     def __init__(self, sizes: Sequence[int], d: int) -> None:
@@ -451,10 +452,10 @@ def scatter_of(rows: Any, scale: Any) -> Any:
     return rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
 
 
-def require_finite(finite: bool) -> None:
-    """Refuse features with NaN or infinite entries."""
+def require_finite(finite: bool, what: str = "features") -> None:
+    """Refuse numbers with NaN or infinite entries."""
     if not finite:
-        raise ValueError("the features have NaN or infinite entries; impute or drop those rows first.")
+        raise ValueError(f"the {what} have NaN or infinite entries; impute or drop those rows first.")
 
 
 def require_square(largest: float) -> None:

@@ -29,6 +29,7 @@ STORED = (
 SENT = ("float16", "float32", "float64", "int8", "uint8", "bool")  # arrays of NumPy that may go to a device
 SMALLEST_ROOM = 2.0**-6  # of the usual size, below which blocks are not made
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
+LARGE_SAMPLE = {"cuda": 48_000, "cpu": 0}  # objects of a sample, where groups are hardly seen in fewer
 REMEMBERED = 4  # similarities of one set of rows of which measurements are kept
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
 
@@ -250,6 +251,7 @@ class TensorRows(Rows):
             self.features = load(X, device)
         super().__init__([self.features.n], self.features.d)
         self.device = self.features.device
+        self.large_sample = LARGE_SAMPLE[self.device.type]
         self._memo: dict[str, Any] = {}
 
     def recall(self, name: str, make: Callable[[], Any]) -> Any:

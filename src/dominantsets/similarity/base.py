@@ -346,6 +346,10 @@ class Similarity(ABC):
 
     # new objects ----------------------------------------------------------------------------------------
 
+    def arriving(self, new: Any) -> Any:
+        """New objects as ``payoff_of`` takes them."""
+        return new
+
     def summarise(self, support: Ints, weights: Floats) -> Any:
         """Weights on some objects, as little of them as new objects need."""
         return Support(support, weights)
@@ -386,6 +390,11 @@ class Similarity(ABC):
     def sample_limit(self, of_rows: int, of_matrix: int) -> int:
         """Objects up to which there is no need of a sample."""
         return min(of_rows, of_matrix)
+
+    @property
+    def large_sample(self) -> int:
+        """Objects up to which a sample may grow where groups are hardly seen in it; 0: it does not."""
+        return 0
 
     def describe(self, objects: Ints) -> Any:
         """Rows that tell objects apart: their features, or their similarities to landmarks."""

@@ -72,6 +72,17 @@ class Dense(Similarity):
         _arrays.take_block(self._A, np.asarray(rows), np.asarray(cols), out)
         return out
 
+    def arriving(self, new: Any) -> Any:
+        """Rows of similarities; the matrix itself (its diagonal is ignored) gets self-similarities there."""
+        if new.shape != self._A.shape or sp.issparse(new):
+            return new
+        filled = np.array(new, dtype=np.float64)
+        np.fill_diagonal(filled, self._A.diagonal())
+        if not np.array_equal(filled, self._A):
+            return new
+        np.fill_diagonal(filled, self.self_similarity)
+        return filled
+
     def cross(self, new: Any, cols: Ints) -> Floats:
         chosen = new[:, np.asarray(cols)]
         chosen = chosen.toarray() if sp.issparse(chosen) else chosen

@@ -114,7 +114,19 @@ class Diffusion(LowRank):
         lone = total[:, 0] < 1e-300  # far from everything: its neighbours count alike
         W.data[np.repeat(lone, np.diff(W.indptr))] = 1.0
         total[lone, 0] = np.diff(W.indptr)[lone]
-        return np.asarray((W @ self._psi) / np.maximum(total, 1e-300) * self._back)
+        places = (W @ self._psi) / np.maximum(total, 1e-300) * self._back
+        copies, originals = _copies(squares, near)
+        places[copies] = self._psi[originals]
+        return np.asarray(places)
+
+
+def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:
+    """Which new objects are copies of objects, and of which (the lowest number, of several)."""
+    here = np.flatnonzero(squares == 0.0)
+    rows = np.searchsorted(near.indptr, here, side="right") - 1
+    order = np.lexsort((near.indices[here], rows))
+    copies, first = np.unique(rows[order], return_index=True)
+    return copies, near.indices[here[order][first]]
 
 
 def walk_graph(X: Any, near: sp.csr_array) -> tuple[sp.csr_array, Floats]:

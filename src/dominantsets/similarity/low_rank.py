@@ -233,6 +233,10 @@ class LowRank(OfRows):
     def sample_limit(self, of_rows: int, of_matrix: int) -> int:
         return of_rows
 
+    @property
+    def large_sample(self) -> int:
+        return self.rows.large_sample
+
     def scatter_limit(self, of_matrix: int, of_rows: int) -> int:
         return of_rows if self.n_features <= of_matrix else of_matrix
 

@@ -78,7 +78,7 @@ def check_neighbors(n_neighbors: int | None, n: int) -> int:
     k = check_int("n_neighbors", n_neighbors, at_least=1)
     if k >= n > 1:
         raise ValueError(f"n_neighbors={k} needs more than {k} objects, got {n}; pass a smaller n_neighbors.")
-    return k
+    return k if n > 1 else 1  # one object has no neighbours; new ones have it
 
 
 def _rows_of(nearest: Ints, n: int, value: float) -> sp.csr_array:

@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 
 from dominantsets._typing import Floats
-from dominantsets.similarity.expansion import negative_definite_on_face
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
@@ -15,6 +14,8 @@ from dominantsets.solvers.result import DominantSet, Status
 STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
 EPS = float(np.finfo(np.float64).eps)
 STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
+LEVEL = 1e-12  # how far they may lie apart, relative, where a solver's word on the face is taken
+HELD = 1e-9  # of the largest weight, that each member then has
 # what a solver's claim becomes where the recomputed gap is above tolerance
 _CLAIMS = {
     Status.CONVERGED: Status.STALLED,
@@ -39,8 +40,8 @@ class Certifiable(Protocol):
     def recomputed(self, x: Point) -> Recomputed:
         """f, and the payoffs inside and outside, from the weights alone."""
 
-    def curvature(self, x: Point) -> Floats:
-        """The second derivatives of f on the support, up to a positive factor."""
+    def from_face_maximum(self, x: Point) -> float:
+        """How far the maximum on the face of x is from it, in units of the weights; inf: there is none."""
 
     def is_everybody(self, x: Point) -> bool:
         """Whether all objects are members and f is quadratic: a strict maximum is then the only one."""
@@ -68,12 +69,12 @@ def certify(
     if status in _CLAIMS:
         status = Status.CONVERGED if gap <= options.tol * scale else _CLAIMS[status]
     if strict is None and stationary(f, low, high, outside, problem.shift):
-        if not undecided(f, low, high, outside, problem.shift):
+        if face is False or not undecided(f, low, high, outside, problem.shift):
             strict = False
-        elif face is not None:
-            strict = face
+        elif face and settled(f, low, high, outside, problem.shift, weights):
+            strict = True
         elif members.size <= STRICT_LIMIT:
-            strict = negative_definite_on_face(problem.curvature(x))
+            strict = proved(problem.from_face_maximum(x), f, gap, outside, problem.shift)
     # where f is concave its tangent bounds it: f(y) - f(x) <= 2 r'(y - x)
     whole = bool(strict) and problem.is_everybody(x)
     center, radius = ball or (None, None)
@@ -105,6 +106,25 @@ def undecided(f: float, low: float, high: float, outside: float, shift: float) -
     """Whether only the second-order test can tell if the maximum is strict."""
     gap = max(0.0, high - f, outside - f)
     return stationary(f, low, high, outside, shift) and beyond_rounding(f - outside, f, gap, shift)
+
+
+def settled(f: float, low: float, high: float, outside: float, shift: float, weights: Floats) -> bool:
+    """Whether x is so near the maximum of its face that support and margin are those of the maximum."""
+    scale = scale_of(f, shift)
+    level, clear = high - low <= LEVEL * scale, f - outside > STATIONARY * scale
+    return level and clear and bool(weights.min() > HELD * weights.max())
+
+
+def proved(distance: float, f: float, gap: float, outside: float, shift: float) -> bool | None:
+    r"""Whether the maximum on the face, at a distance, is a strict one of the simplex; None: that is open.
+
+    No similarity is negative, so where no weight changes by more than a share :math:`\rho < 1/2` of itself,
+    the members stay the same and an outsider's payoff grows by no more than that share; f does not fall.
+    """
+    if distance == np.inf:
+        return False
+    margin = f - outside - distance * max(outside, 0.0)
+    return True if distance < 0.5 and beyond_rounding(margin, f, gap, shift) else None
 
 
 def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:

@@ -28,6 +28,7 @@ import numpy as np
 from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import hypergraph as compiled
+from dominantsets.similarity.expansion import negative_definite_on_face
 from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of
@@ -68,11 +69,12 @@ class Hypergraph:
         top = float(outside.max()) if outside.size else -np.inf
         return Recomputed(mean, float(inside.min()), float(inside.max()), top)
 
-    def curvature(self, x: Point) -> Floats:
-        """The second derivatives of f on the support."""
+    def from_face_maximum(self, x: Point) -> float:
+        """0 where f is strictly concave on the face near x, else inf: f is not quadratic."""
         numbered = np.full(self.n, -1)
         numbered[x.support] = np.arange(x.support.size)
-        return compiled.second_derivatives(self.edges, x.dense(self.n), numbered, x.support.size)
+        B = compiled.second_derivatives(self.edges, x.dense(self.n), numbered, x.support.size)
+        return 0.0 if negative_definite_on_face(B) else np.inf
 
     def is_everybody(self, x: Point) -> bool:
         """Never: f is not quadratic, so that a maximum among all objects need not be the only one."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.expansion import to_maximum_on_face
 from dominantsets.solvers.result import Status, Trace
 
 CACHE_BYTES = 2**28  # columns of a features similarity that a run keeps
@@ -235,11 +236,12 @@ class Problem:
         ball = self.similarity.ball(x.support, x.weights, payoffs.f)
         return Recomputed(payoffs.f, low, high, outside, ball)
 
-    def curvature(self, x: Point) -> Floats:
-        """A - shift I on the support: the second derivatives of f, halved."""
+    def from_face_maximum(self, x: Point) -> float:
+        """How far the maximum on the face of x is from it, in units of the weights; inf: there is none."""
         B: Floats = self.similarity.block(x.support, x.support)
         B[np.diag_indices_from(B)] = -self.shift_of(x.support)
-        return B
+        z = to_maximum_on_face(B, B @ x.weights)
+        return np.inf if z is None else float(np.max(z / x.weights))
 
     def is_everybody(self, x: Point) -> bool:
         """Whether all objects are members: where the maximum is strict, f is concave, and it the only one."""

@@ -207,8 +207,9 @@ class DominantSet:
         outsider would gain by joining.
     strict : bool or None
         Whether the second-order conditions prove a strict local maximum (the Hessian is negative
-        definite on the face, and the margin is positive). None: not tested, because the support is
-        large or x is not yet nearly stationary.
+        definite on the face, and the margin is positive there). None: not proved, because the support is
+        large, x is not yet nearly stationary, or so far from the maximum of its face that a member may
+        leave or an outsider enter on the way.
     n_iter : int
         Iterations made.
     status : Status

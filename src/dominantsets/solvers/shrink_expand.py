@@ -39,10 +39,11 @@ class _Expansions(Rounds):
         if Z.size == 0:
             return 0
         order = np.argsort(Z)
-        Z, v = Z[order], r[order] - f
+        Z, gain = Z[order], r[order] - f
+        v = gain / gain.max()  # of any length: products of gains themselves may leave the range of floats
         B = self.problem.similarity.block(Z, Z)
         B[np.diag_indices_from(B)] = -self.problem.shift
-        t = expansion_step(f, v, float(v @ B @ v))
+        t = expansion_step(f, v, float(v @ gain), float(v @ B @ v))
         W, s = np.union1d(x.support, Z), float(v.sum())
         held, weights = np.searchsorted(W, x.support), np.zeros(W.size)
         weights[held] = x.weights * (1.0 - t * s) if t * s < 1.0 else 0.0
@@ -52,7 +53,7 @@ class _Expansions(Rounds):
         kept = weights > 0.0
         self.move(W, change, Point(W[kept], weights[kept] / weights.sum()))
         self.working = self.x.support
-        return int(Z.size)
+        return int(Z.size) if change.any() else 0
 
     def _unrelated(self, count: int) -> Ints:
         """Objects without a similarity to the support, those of largest degree."""
@@ -62,9 +63,12 @@ class _Expansions(Rounds):
         return others[np.argsort(-self.problem.degrees[others], kind="stable")[:count]]
 
 
-def expansion_step(f: float, v: Floats, omega: float) -> float:
-    r"""The step t that maximises f along the expansion, at most :math:`1/s`."""
-    s, zeta = float(v.sum()), float(v @ v)
+def expansion_step(f: float, v: Floats, zeta: float, omega: float) -> float:
+    r"""The step t that maximises f along the expansion, at most :math:`1/s`.
+
+    ``zeta`` is the sum of v times the gains r - f, ``omega`` that of v'Bv.
+    """
+    s = float(v.sum())
     bend = s * s * f + 2.0 * s * zeta - omega
     return 1.0 / s if bend <= 0.0 else min(1.0 / s, zeta / bend)
 

@@ -62,11 +62,13 @@ File = Annotated[
     typer.Argument(help="The data; - for standard input (CSV unless --format says else). May end with .gz."),
 ]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="The file's format. [default: by its ending]")
+    Format | None, typer.Option("--format", help="The file's format.", show_default="by its ending")
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(help="The features, such as x,y or 2-5: names, or numbers from 1. [default: all columns]"),
+    typer.Option(
+        help="The features, such as x,y or 2-5: names, or numbers from 1.", show_default="all columns"
+    ),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features, such as name,date.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column with the objects' names.")]
@@ -82,7 +84,9 @@ ScaleOption = Annotated[
 ]
 NClusters = Annotated[
     int | None,
-    typer.Option("--n-clusters", "-k", min=1, help="Largest number of clusters. [default: open]"),
+    typer.Option(
+        "--n-clusters", "-k", min=1, help="Largest number of clusters.", show_default="those that stand alone"
+    ),
 ]
 AffinityOption = Annotated[
     Affinity, typer.Option("--affinity", help="How features become similar; auto finds out.")

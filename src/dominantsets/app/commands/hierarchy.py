@@ -48,7 +48,11 @@ def hierarchy(
     cut: Annotated[
         list[int] | None,
         typer.Option(
-            "--cut", "-k", min=1, help="So many groups; may be repeated. [default: those that stand alone]"
+            "--cut",
+            "-k",
+            min=1,
+            help="So many groups; may be repeated.",
+            show_default="those that stand alone",
         ),
     ] = None,
     tree: Annotated[

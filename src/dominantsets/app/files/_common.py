@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+LATIN_SIGNS = "€§°²³µ–’„“”ß\xa0"  # what is no letter and yet in names of columns
 
 
 class FileError(ValueError):
@@ -47,16 +51,29 @@ class Table:
 
 
 def text_of(source: Any) -> str:
+    """The text of a file."""
+    return decoded(source)[0]
+
+
+def decoded(source: Any) -> tuple[str, str]:
+    """The text of a file, and what it is written in: UTF-8, UTF-16 with its mark, or as Windows writes."""
     raw = source.read() if isinstance(source, io.BytesIO) else Path(source).read_bytes()
     if not raw.strip():
         raise FileError("the file is empty.")
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with contextlib.suppress(UnicodeDecodeError):
+            return raw.decode("utf-16"), "UTF-16"
     if b"\0" in raw[:4096]:
         raise FileError("this is not a text file (it has zero bytes); say --format if the ending misleads.")
     try:
-        return str(raw.decode("utf-8-sig"))
+        return str(raw.decode("utf-8-sig")), "UTF-8"
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise FileError(f"line {line} is not UTF-8 text.") from error
+        with contextlib.suppress(UnicodeDecodeError):
+            text = raw.decode("cp1252")
+            if all(c.isalpha() or c in LATIN_SIGNS for c in text if not c.isascii()):
+                return text, "Windows-1252"
+        raise FileError(f"line {line} is not UTF-8 text; save it as UTF-8.") from error
 
 
 def is_number(cell: str) -> bool:

@@ -16,7 +16,7 @@ from dominantsets.app.files._common import FileError, Table, first_line, is_numb
 def read_npy(source: Any) -> Table:
     try:
         array = np.load(source, allow_pickle=False, mmap_mode=None if isinstance(source, io.BytesIO) else "r")
-    except PermissionError:
+    except (MemoryError, PermissionError):
         raise
     except Exception as error:  # NumPy evaluates the header as Python, which raises many kinds
         raise FileError(f"this is not a whole .npy file of numbers ({first_line(error)}).") from error
@@ -56,13 +56,9 @@ def read_npz(source: Any) -> Table:
                 listed = ", ".join(names[:8])
                 raise FileError(f"which of its arrays ({listed}) is meant? Name the one with the data X.")
             return Table(_two_dimensional(arrays[chosen[0]]))
-    except FileError:
+    except (FileError, MemoryError, PermissionError):
         raise
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError) as error:
-        raise FileError(f"this is not a whole .npz archive of numbers ({first_line(error)}).") from error
-    except OSError as error:
-        if isinstance(error, PermissionError):
-            raise
+    except Exception as error:  # zip, zlib, and NumPy's headers, which are evaluated: they raise many kinds
         raise FileError(f"this is not a whole .npz archive of numbers ({first_line(error)}).") from error
 
 
@@ -105,10 +101,10 @@ def read_mtx(source: Any) -> Table:
     entries = _entries(lines, numbers[1:], width)
     if dense:
         return Table(_filled(entries[:, 0], rows, columns, triangle))
-    places = entries[:, :2].astype(np.int64) - 1
-    bad = np.flatnonzero(((places < 0) | (places >= [rows, columns])).any(axis=1))
+    bad = np.flatnonzero(((entries[:, :2] < 1) | (entries[:, :2] > [rows, columns])).any(axis=1))
     if bad.size:
         raise FileError(f"line {numbers[1:][bad[0]] + 1} is outside the {rows:,} × {columns:,} matrix.")
+    places = entries[:, :2].astype(np.int64) - 1
     values = entries[:, 2] if width == 3 else np.ones(count)
     matrix = sp.coo_array((values, places.T), shape=(rows, columns))
     if triangle:
@@ -120,7 +116,8 @@ def read_mtx(source: Any) -> Table:
 
 def _whole_numbers(line: str) -> list[int]:
     cells = line.split()
-    return [int(cell) for cell in cells] if all(c.isascii() and c.isdigit() for c in cells) else []
+    whole = all(cell.isascii() and cell.isdigit() and len(cell) <= 18 for cell in cells)
+    return [int(cell) for cell in cells] if whole else []
 
 
 def _entries(lines: list[str], numbers: list[int], width: int) -> Any:

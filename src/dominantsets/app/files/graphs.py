@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ParserCreate
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,16 +58,29 @@ def _network(source: Any, kind: str, reader: str) -> Table:
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra(f"{kind} files need", "io", "networkx"))) from error
     try:
+        _no_entities(source)
         network = getattr(nx, reader)(source)
         graph = nx.Graph(network)
         edges = [(str(u), str(v), float(w)) for u, v, w in graph.edges(data="weight", default=1.0)]
+    except (FileError, MemoryError, PermissionError):
+        raise
     except Exception as error:  # XML errors, networkx's and those of odd attribute types
-        if isinstance(error, PermissionError):
-            raise
         raise FileError(f"this is not a whole {kind} file ({first_line(error)}).") from error
     index = {str(node): k for k, node in enumerate(graph.nodes)}
     ends, weights = [(index[u], index[v]) for u, v, _ in edges], [w for _, _, w in edges]
     return _graph(ends, weights, list(index), network)
+
+
+def _no_entities(source: Any) -> None:
+    """Refuse a document type: its entities may name files, or each other until memory is full."""
+
+    def refuse(*_: Any) -> None:
+        raise FileError("it has a document type, which may define entities; delete the line <!DOCTYPE ...>.")
+
+    parser = ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    raw = source.getvalue() if isinstance(source, io.BytesIO) else Path(source).read_bytes()
+    parser.Parse(raw, True)
 
 
 def _graph(ends: list[tuple[int, int]], weights: list[float], names: list[str], network: Any = None) -> Table:

@@ -163,6 +163,8 @@ def _format(path: str, format: str | None) -> str:
         return "csv"
     name = Path(path)
     suffix = (Path(name.stem) if name.suffix.lower() == ".gz" else name).suffix.lower()
+    if suffix in (".xlsx", ".xls", ".ods"):
+        raise FileError(f"{path}: a spreadsheet is not read; save it as CSV, with any separator.")
     if suffix not in _SUFFIXES:
         known = ", ".join(_SUFFIXES)
         raise FileError(f"{path}: the ending {suffix or '(none)'} is not known ({known}); say --format.")

@@ -10,8 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dominantsets.app.files._common import is_number
+import numpy as np
+
+from dominantsets.app.files._common import FileError, is_number
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
@@ -51,7 +54,10 @@ class Layout:
         """The cells of a line as they stand."""
         if self.separator == " ":
             line = " ".join(line.split())
-        row = next(csv.reader([line], delimiter=self.separator), [])
+        try:
+            row = next(csv.reader([line], delimiter=self.separator), [])
+        except csv.Error as error:
+            raise FileError(f"a line of {len(line):,} characters is no row of a table ({error}).") from error
         return [cell.strip() for cell in row]
 
     def plain(self, text: str) -> str:
@@ -149,6 +155,20 @@ def edge_columns(rows: list[list[str]], layout: Layout, named: bool) -> tuple[in
     if any(map(layout.is_number, left | right)) or not left & right:
         return None
     return tuple(range(width))
+
+
+def are_pairs(data: Any) -> bool:
+    """Whether two columns of numbers without names are edges: pairs of whole numbers 0 ... m or 1 ... m.
+
+    Each pair is there once, none is of a number with itself, no number is left out, and some are on both
+    sides. Features could be so by chance, but hardly are.
+    """
+    if data.shape[1] != 2 or len(data) < 3 or (data != np.floor(data)).any() or (data < 0).any():
+        return False
+    numbers = np.unique(data)
+    without_holes = numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == numbers.size
+    once = len(np.unique(data, axis=0)) == len(data) and (data[:, 0] != data[:, 1]).all()
+    return bool(without_holes and once and np.intersect1d(data[:, 0], data[:, 1]).size)
 
 
 def _is_name(cell: str, layout: Layout) -> bool:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dominantsets._checks import missing_extra
-from dominantsets.app.files._common import FileError, Table, text_of
+from dominantsets.app.files._common import FileError, Table, decoded
 from dominantsets.app.files.graphs import graph_of_edges
 from dominantsets.app.files.sniffing import (
     NAMES,
     Layout,
+    are_pairs,
     edge_columns,
     has_names,
     layout_of,
@@ -85,8 +86,8 @@ def places_of(column: str, names: list[str]) -> list[int]:
 
 def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = False) -> Table:
     """A table of numbers with any of the usual separators."""
-    lines = text_of(source).splitlines()
-    usual, lines = _announced(lines, usual)
+    text, encoding = decoded(source)
+    usual, lines = _announced(text.splitlines(), usual)
     numbers, comment = without_comments(lines)
     if not numbers:
         raise FileError("there are comments and no data below them.")
@@ -98,6 +99,7 @@ def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = Fals
     layout = layout_of([lines[k] for k in numbers], usual)
     rows = [layout.cells(lines[k]) for k in numbers[:50]]
     notes = [] if layout == Layout(usual) else [_said(layout)]
+    notes += [] if encoding == "UTF-8" else [f"it is no UTF-8, and read as {encoding}."]
     named = has_names(rows, layout, wanted.named)
     if not named and len(rows[0]) > 1 and len(layout.cells(comment)) == len(rows[0]):
         rows, named = [layout.cells(comment), *rows], True  # names behind a #
@@ -111,9 +113,7 @@ def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = Fals
             ends = tuple(range(len(rows[0])))
         if ends is not None:
             edges = ((k + 1, _picked(layout.cells(lines[k]), ends, k)) for k in numbers)
-            table = graph_of_edges(edges, layout.plain)
-            said = "read as a list of edges; say --format csv if its columns are features."
-            return Table(table.data, graph=True, ids=table.ids, notes=(*notes, said))
+            return _edges(edges, layout, notes)
     names = rows[0] if named else [str(k + 1) for k in range(len(rows[0]))]
     if named and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(names) + 1}:
         names = ["", *names]  # names of rows without a name of their own, as R writes them
@@ -137,6 +137,9 @@ def read_text(source: Any, usual: str, wanted: Wanted, may_be_edges: bool = Fals
         )
         ids = [f"{value:.0f}" for value in data[:, 0]]
         data, features = np.ascontiguousarray(data[:, 1:]), features[1:]
+    elif may_be_edges and not wanted.named and not named and are_pairs(data):
+        edges = ((k + 1, layout.cells(lines[k])) for k in numbers)
+        return _edges(edges, layout, notes)
     return Table(
         data,
         ids=ids,
@@ -160,6 +163,12 @@ def _announced(lines: list[str], usual: str) -> tuple[str, list[str]]:
 def _said(layout: Layout) -> str:
     comma = " and decimal commas" if layout.decimal_comma else ""
     return f"read with {NAMES.get(layout.separator, layout.separator)} between the columns{comma}."
+
+
+def _edges(edges: Iterable[tuple[int, list[str]]], layout: Layout, notes: list[str]) -> Table:
+    table = graph_of_edges(edges, layout.plain)
+    said = "read as a list of edges; say --format csv if its columns are features."
+    return Table(table.data, graph=True, ids=table.ids, notes=(*notes, said))
 
 
 def _picked(cells: list[str], places: tuple[int, ...], line: int) -> list[str]:
@@ -210,7 +219,7 @@ def _numbers(
         if 2 * len(places) > len(cells) and any(row[f] for row in cells)
     ]
     if text:
-        raise FileError(_text_sentence(text, edges=len(names) in (2, 3)))
+        raise FileError(_text_sentence(text, edges=len(names) in (2, 3) and len(text) == 2))
     for f, places in enumerate(wrong):
         if not places:
             continue
@@ -247,13 +256,15 @@ def read_parquet(source: Any, wanted: Wanted) -> Table:
     """A table of a Parquet file."""
     try:
         import pandas as pd
-        import pyarrow
+        import pyarrow  # noqa: F401 (pandas needs it, and would say so less clearly)
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
     try:
         frame = pd.read_parquet(source)
-    except (pyarrow.ArrowException, ValueError, OSError) as error:
-        raise FileError("this is not a Parquet file, or it is truncated.") from error
+    except (MemoryError, PermissionError):
+        raise
+    except Exception as error:  # Arrow's, and whatever its metadata for pandas lead to
+        raise FileError("this is not a Parquet file, or it is damaged.") from error
     if frame.shape[0] == 0:
         raise FileError("the table has no rows.")
     names = [str(column) for column in frame.columns]

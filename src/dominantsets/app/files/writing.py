@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dominantsets import _replacing
 from dominantsets._checks import missing_extra
 from dominantsets.app.files._common import FileError, Table
 
@@ -21,24 +20,15 @@ GRAPHS = (".graphml", ".gexf")
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside ``path`` that takes its place when the block ends well, and goes when not."""
+    """A temporary file that takes the place of ``path`` when the block ends well; else a sentence."""
     path = Path(path)
     if path.is_dir():
         raise FileError(f"{path}: this is a directory, not a file to write.")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent or ".")
+        with _replacing.replacing(path) as draft:
+            yield draft
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
-    os.close(handle)
-    draft = Path(name)
-    try:
-        yield draft
-        mask = os.umask(0)
-        os.umask(mask)
-        draft.chmod(0o666 & ~mask)  # a temporary file is private; the result need not be
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def check_writable(path: str | Path, endings: tuple[str, ...], inputs: tuple[str, ...] = ()) -> None:

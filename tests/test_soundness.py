@@ -1,0 +1,112 @@
+"""What a certificate claims, against exact arithmetic; hypothesis searches for the worst of it.
+
+``benchmarks/soundness.py`` asks the same of 100,000 problems, with every affinity, scale and solver.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, target
+from hypothesis import strategies as st
+
+import brute_force
+from dominantsets import DominantSet, Status, as_similarity, solve
+from support import given_comparisons
+
+EPS = float(np.finfo(np.float64).eps)
+SOLVERS = ("pairwise", "away", "working-set", "shrink-expand", "path-following", "inimdyn")
+entries = st.one_of(
+    st.integers(0, 4).map(float), st.floats(0.0, 1.0), st.sampled_from([0.1, 1 / 3, 1e-9, 1e9])
+)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, most: int = 6) -> np.ndarray:
+    """A symmetric similarity with a zero diagonal, in which numbers of all sizes and ties occur."""
+    n = draw(st.integers(2, most))
+    upper = draw(st.lists(entries, min_size=n * (n - 1) // 2, max_size=n * (n - 1) // 2))
+    A = np.zeros((n, n))
+    A[np.triu_indices(n, 1)] = upper
+    A += A.T
+    if not A.any():
+        A[0, 1] = A[1, 0] = 1.0
+    return A
+
+
+def exactly(A: np.ndarray, found: DominantSet) -> tuple[Fraction, Fraction, Fraction | None]:
+    """f, gap and margin in rationals, from the weights alone."""
+    x = {int(i): Fraction(float(w)) for i, w in zip(found.members, found.weights, strict=True)}
+    shift = Fraction(found.shift)
+    r = [sum((Fraction(float(A[i, j])) * w for j, w in x.items()), -shift * x.get(i, Fraction(0)))
+         for i in range(len(A))]  # fmt: skip
+    f = sum((r[i] * w for i, w in x.items()), Fraction(0))
+    outside = [r[i] for i in range(len(A)) if i not in x]
+    return f, max(Fraction(0), max(r) - f), f - max(outside) if outside else None
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@given(matrices(), st.sampled_from([-0.5, -0.1, 0.0, 0.1, 1.0, 7.0]))
+@settings(max_examples=60)
+def test_the_worst_error_of_value_gap_and_margin_is_a_few_eps(method, A, share):
+    """Relative to the largest number of the problem; with n products to add up, each rounded."""
+    shift = share * float(A.max())
+    found = solve(A, algorithm=method, shift=shift)
+    f, gap, margin = exactly(A, found)
+    unit = EPS * max(float(A.max()), abs(shift))
+    errors = [abs(float(Fraction(found.value) - f - Fraction(shift))), abs(float(Fraction(found.gap) - gap))]
+    if margin is not None:
+        errors.append(abs(float(Fraction(found.margin) - margin)))
+    target(errors[1] / unit, label="error of the gap in eps")
+    assert max(errors) <= 4 * len(A) * unit
+    if found.status is Status.CONVERGED:
+        assert gap <= Fraction(1e-10) * max(f, f + Fraction(shift)) + Fraction(4 * len(A) * unit)
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@given_comparisons(0.3, st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 4), st.integers(-1, 3))
+@settings(max_examples=40)
+def test_what_is_called_strict_is_a_strict_maximum_in_rationals(method, seed, n, largest, shift):
+    """Small whole numbers: flat faces and outsiders exactly at the threshold are common."""
+    A = np.triu(np.random.default_rng(seed).integers(0, largest + 1, (n, n)), 1)
+    A = A + A.T
+    if not A.any():
+        A[0, 1] = A[1, 0] = 1
+    found = solve(A.astype(float), algorithm=method, shift=float(shift))
+    if not found.strict:
+        return False
+    # brute force takes distances from the largest of them, so its similarities are lower by the least of
+    # ours: the same on the simplex with a shift that is larger by it
+    D = ((A.max() - A) * (1 - np.eye(n, dtype=int))).tolist()
+    shift += int(A[~np.eye(n, dtype=bool)].min())
+    strict, _ = brute_force.local_maxima(D, shift)
+    members = tuple(found.members.tolist())
+    assert members in strict
+    assert brute_force.margin(D, shift, members, strict[members][0]) > 0
+    return True
+
+
+@given(
+    st.integers(0, 10_000), st.integers(3, 30), st.integers(1, 4), st.sampled_from(["sqeuclidean", "cosine"])
+)
+@settings(max_examples=60)
+def test_one_maximum_has_one_value_whatever_the_solver(seed, n, d, kind):
+    """With optimisations disabled: dual, working set and pairwise, on features and on the plain matrix.
+
+    A shift of n times the largest similarity makes f concave: the eigenvalues of A are below it.
+    """
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    S = as_similarity(X, kind)
+    A = S.toarray()
+    shift = float(n * A.max())
+    answers = [solve(S, algorithm=method, shift=shift) for method in ("dual", "working-set", "pairwise")]
+    answers.append(solve(A, algorithm="pairwise", shift=shift))
+    assert {one.status for one in answers} == {Status.CONVERGED}
+    values = [one.value for one in answers]
+    allowed = 2 * max(one.gap for one in answers) + 8 * n * EPS * shift
+    assert max(values) - min(values) <= allowed
+    for one in answers:
+        assert one.global_gap is not None
+        assert max(values) <= one.value + one.global_gap + 8 * n * EPS * shift
