@@ -170,7 +170,7 @@ def one_data_set(tally: Tally, seed: int) -> None:
             tally.count(name, "fits")
             wrong = int((model.predict(held) != model.labels_).sum())
             if wrong:
-                tally.differs(name, "another partition", **where, relation=relation, objects=wrong)
+                tally.differs(name, "another partition", **where, after=relation, objects=wrong)
         return model
 
     base = fitted(X, "as it is")

@@ -169,7 +169,7 @@ def main() -> None:
         content = {"machine": machine(), "seed": args.seed, "mutants": tried, "killed": killed, "files": rows}
         out = ROOT / "benchmarks" / "results" / "mutants.json"
         out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    print(f"{killed} of {tried} killed")
+        print(f"{killed} of {tried} killed", flush=True)
 
 
 if __name__ == "__main__":

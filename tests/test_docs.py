@@ -176,6 +176,18 @@ def test_related_methods(capsys):
     assert printed[: len(said)] == said
 
 
+def test_every_page_is_in_a_list():
+    """A page that no section lists cannot be found on the site, and its build fails."""
+    lists = [
+        re.findall(r"```{toctree}(.*?)```", page.read_text(encoding="utf-8"), flags=re.S) for page in PAGES
+    ]
+    listed = {
+        re.sub(r".*<(.*)>", r"\1", line) for found in lists for part in found for line in part.split("\n")
+    }
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
+    assert pages - {"index"} <= listed
+
+
 # A row of the tables of figures: its methods in quality.json and in affinity.json (or neither).
 ROWS = {
     "DominantSets()": ("ours", "auto, no K"),

@@ -194,7 +194,8 @@ def _is_void(place: int, names: list[str], rows: list[list[str]]) -> bool:
 
 def _check_widths(lines: list[str], numbers: list[int], layout: Layout, width: int) -> None:
     for k in numbers:
-        if layout.separator != " " and lines[k].count(layout.separator) + 1 == width:
+        plain = layout.separator != " " and '"' not in lines[k]  # within quotes a separator is none
+        if plain and lines[k].count(layout.separator) + 1 == width:
             continue
         if (count := len(layout.cells(lines[k]))) != width:
             raise FileError(f"line {k + 1} has {count} columns, the first one {width}.")
@@ -260,11 +261,16 @@ def read_parquet(source: Any, wanted: Wanted) -> Table:
     except ModuleNotFoundError as error:
         raise FileError(str(missing_extra("Parquet files need", "io", "pyarrow"))) from error
     try:
-        frame = pd.read_parquet(source)
-    except (MemoryError, PermissionError):
+        return _of_frame(pd.read_parquet(source), wanted)
+    except (FileError, MemoryError, PermissionError):
         raise
-    except Exception as error:  # Arrow's, and whatever its metadata for pandas lead to
+    except Exception as error:  # Arrow's, some only when values are looked at, and those of pandas' metadata
         raise FileError("this is not a Parquet file, or it is damaged.") from error
+
+
+def _of_frame(frame: Any, wanted: Wanted) -> Table:
+    import pandas as pd
+
     if frame.shape[0] == 0:
         raise FileError("the table has no rows.")
     names = [str(column) for column in frame.columns]
