@@ -10,6 +10,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dominantsets import DominantSets, End, Status, as_similarity, solve
@@ -188,3 +189,23 @@ def test_the_choice_and_the_fit_share_one_clock():
         model = DominantSets(3, max_time=0.0).fit(features(400))
     assert model.end_ is End.TIME_LIMIT
     assert "time was up" in model.choice_.reason
+
+
+def test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own(monkeypatch):
+    """What Numba's boxing does where a signal comes in the middle of it; other such errors are errors."""
+    from dominantsets.clusters import find
+
+    def pressed(*_):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    def broken(*_):
+        raise SystemError("something else")
+
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    monkeypatch.setattr(find, "cut_tree", pressed)
+    with pytest.warns(UserWarning, match="ended early"):
+        model = DominantSets(affinity="path").fit(X)
+    assert model.end_ is End.INTERRUPTED
+    monkeypatch.setattr(find, "cut_tree", broken)
+    with pytest.raises(SystemError, match="something else"):
+        DominantSets(affinity="path").fit(X)

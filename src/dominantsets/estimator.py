@@ -656,7 +656,7 @@ class DominantSets(
         elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
             warn(
                 f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
-                f"for ({self.end_.value if self.end_ else 'no more starts'})."
+                f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
             )
 
     def predict(self, X: Any) -> Ints:
