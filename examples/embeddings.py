@@ -16,6 +16,7 @@ fifth are texts of no topic. What is dropped comes with the text that is kept fo
 import importlib.util
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from dominantsets import DominantSets
@@ -83,3 +84,16 @@ wrong = origin[dropped] != origin[kept_for[dropped]]
 spare = len(X) - np.unique(origin).size
 right = np.count_nonzero(~wrong) / spare
 print(f"{right:.1%} of the {spare:,} spare texts were dropped, and {wrong.sum()} others.")
+
+# %%
+# The limit lies where few pairs are: copies are above it, and what is kept of a cluster is below.
+members = np.flatnonzero((model.labels_ == 0) & (kept_for == np.arange(len(X))))[:500]
+others = (X[members] @ X[members].T)[np.triu_indices(members.size, k=1)]
+figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+bins = np.linspace(0.3, 1.0, 71)
+ax.hist(similarity, bins, density=True, label="dropped, to what is kept for it")
+ax.hist(others, bins, density=True, alpha=0.6, label="kept, to each other within a cluster")
+ax.axvline(LIMIT, color="k", linewidth=1)
+ax.set(xlabel="similarity", yticks=[])
+ax.legend()
+figure.savefig("embeddings.png", dpi=90)

@@ -291,7 +291,7 @@ def assert_certified(
 
 
 def contradict(one, other):
-    """Whether one answer proves what the other disproves; None proves nothing, and rounding may decide that."""
+    """Whether one answer proves what the other disproves; None proves nothing, rounding may decide that."""
     return one is not None and other is not None and one != other
 
 

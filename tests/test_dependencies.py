@@ -19,7 +19,7 @@ from alone import EXTRAS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NEEDED_BY = {"gpu": "torch", "dask": "dask"}  # extras that the tests may lack
-CALLED_OTHERWISE = {"sklearn": "scikit-learn", "skimage": "scikit-image"}
+CALLED_OTHERWISE = {"sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow"}
 WITH_TORCH = {"triton"}  # a part of torch's installation, looked for and not demanded
 
 
@@ -49,7 +49,7 @@ def test_what_is_imported_is_declared():
 
 
 def test_every_extra_of_users_is_tried_alone():
-    assert {*EXTRAS} == {"", *PROJECT["optional-dependencies"]} - {"all", "test", "dev"} | {""}
+    assert {*EXTRAS} == {"", *PROJECT["optional-dependencies"]} - {"all", "test", "dev", "docs"} | {""}
 
 
 def needed(extra: str) -> set[str]:
