@@ -328,3 +328,14 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
         other = DominantSets(affinity="sqeuclidean").fit(X)
         np.testing.assert_array_equal(other.labels_, every.labels_)
         np.testing.assert_array_equal(other.shifts_, every.shifts_)
+
+
+@pytest.mark.parametrize("far", [5.0, 9.0, 100.0])
+def test_three_and_three(far):
+    """Right angles, so that two objects are as far from the third: none of them is left at the edge."""
+    corner = np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]])
+    X = np.concatenate([corner, corner + far])
+    labels = DominantSets(2, affinity="sqeuclidean").fit(X).labels_
+    assert len(set(labels[:3])) == len(set(labels[3:])) == 1
+    assert labels[0] != labels[3]
+    assert labels.min() == 0

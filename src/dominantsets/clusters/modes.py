@@ -209,7 +209,9 @@ class ModeTree:
         )
         foreign = 1.0 - own[able] / np.maximum(state.mass[a, span][able], 1)
         unrest = self._change(a, node.first, last, able) + 1.0 / np.sqrt(own[able]) + foreign
-        best = able[int(np.argmin(unrest))]
+        best = int(able[int(np.argmin(unrest))])
+        if node.first + best == state.born[a] and best + 1 in able and own[best + 1] == own[best]:
+            best += 1  # where a ball begins its farthest object is on the edge, and has no weight
         node.level, node.size = node.first + int(best), int(own[best])
         node.sharpness = float(sharp[best])
 
