@@ -55,7 +55,7 @@ def test_the_worst_error_of_value_gap_and_margin_is_a_few_eps(method, A, share):
     shift = share * float(A.max())
     found = solve(A, algorithm=method, shift=shift)
     f, gap, margin = exactly(A, found)
-    unit = EPS * max(float(A.max()), abs(shift))
+    unit = max(EPS * max(float(A.max()), abs(shift)), 5e-324)  # or the least number that there is
     errors = [abs(float(Fraction(found.value) - f - Fraction(shift))), abs(float(Fraction(found.gap) - gap))]
     if margin is not None:
         errors.append(abs(float(Fraction(found.margin) - margin)))

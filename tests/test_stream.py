@@ -189,19 +189,19 @@ def test_a_batch_that_is_refused_changes_nothing():
         model.partial_fit(model.similarity_)
 
 
-def test_an_error_half_way_changes_nothing(monkeypatch):
+def test_an_error_half_way_changes_nothing():
     model = DominantSets(affinity="sqeuclidean").partial_fit(X[:450])
     before = dict(model.__dict__)
 
     def broken(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model, "_set_labels", broken, raising=True)
+    model._set_labels = broken
     changed = dict(model.__dict__)
     with pytest.raises(KeyboardInterrupt):
         model.partial_unfit([3])
     assert model.__dict__ == changed
-    monkeypatch.undo()
+    del model._set_labels
     assert model.__dict__ == before
     model.partial_fit(X[450:800])
     waiting = dict(model.__dict__)

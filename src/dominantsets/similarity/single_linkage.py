@@ -130,10 +130,18 @@ def tree_of_graph(G: Any) -> SingleLinkage:
     # SciPy drops edges of weight 0, and only the order of the weights matters: use their ranks.
     values, rank = np.unique(G.data, return_inverse=True)
     ranked = sp.csr_array((rank.reshape(-1) + 1.0, (G.row, G.col)), shape=G.shape)
-    forest = minimum_spanning_tree(ranked).tocoo()
+    forest = _forest(ranked)
     weights = values[np.rint(forest.data).astype(np.int64) - 1].astype(np.float64)
     edges = (forest.row.astype(np.int64), forest.col.astype(np.int64), weights)
     return SingleLinkage.from_edges(G.shape[0], edges)
+
+
+def _forest(graph: Any) -> Any:
+    """The minimum spanning forest; SciPy 1.15 takes indices of 32 bits only."""
+    if graph.nnz < np.iinfo(np.int32).max:
+        places = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+        graph = sp.csr_array((graph.data, *places), shape=graph.shape)
+    return minimum_spanning_tree(graph).tocoo()
 
 
 def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterrupt) -> Floats:
@@ -209,7 +217,7 @@ def _nearest_neighbor_edges(points: Floats, min_samples: int, hold: DeferredInte
     rows = np.repeat(np.arange(n), NEIGHBORS)
     graph = sp.csr_array((distances.ravel(), (rows, neighbors.ravel())), shape=(n, n))
     count, label = connected_components(graph, directed=False)
-    edges = minimum_spanning_tree(graph).tocoo()
+    edges = _forest(graph)
     u, v = edges.row.astype(np.int64), edges.col.astype(np.int64)
     if count == 1:
         return u, v, edges.data
