@@ -217,3 +217,16 @@ def test_two_objects_and_huge_shifts():
     huge = path_clusters(as_similarity(X, "path"), shift=1e160)
     assert [len(c) for c in huge] == [20]
     assert np.isfinite(huge[0].value)
+
+
+def test_a_strict_set_below_a_flat_segment_is_not_the_best():
+    """Two copies in each of two places: all spreads over them are worth 1, and none is strict."""
+    X = np.array([[0.0], [1.0], [2.0], [4.0], [4.0], [5.0], [5.0], [6.0]])
+    S = as_similarity(X, "path")
+    found = solve(S, algorithm="exact")
+    x = np.zeros(8)
+    x[[3, 4]] = 0.5
+    flat = float(x @ S.block(np.arange(8), np.arange(8)) @ x)
+    assert found.strict
+    assert found.value < flat
+    assert not found.proven
