@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import is_valid_linkage
@@ -166,15 +168,23 @@ def test_what_cannot_have_weights(estimator):
     X, m = blobs()
     with pytest.raises(ValueError, match="takes sample_weight with rows in memory"):
         estimator(2, affinity="sqeuclidean").fit(as_similarity(X, "sqeuclidean"), sample_weight=m)
-    import scipy.sparse as sp
-
-    graph = sp.csr_array(np.ones((60, 60)) - np.eye(60))
-    with pytest.raises(ValueError, match="a graph does not"):
-        estimator(2, affinity="precomputed").fit(graph, sample_weight=m)
+    with pytest.raises(ValueError, match="not with a networkx graph; pass"):
+        estimator(2).fit(nx.karate_club_graph(), sample_weight=np.full(34, 2))
     with pytest.raises(ValueError, match="each of 60 objects"):
         estimator(2).fit(X, sample_weight=m[:5])
     with pytest.raises(ValueError, match="negative, NaN or infinite"):
         estimator(2).fit(X, sample_weight=-1.0 * m)
+
+
+def test_copies_in_a_graph_have_no_edge():
+    A = np.kron(np.eye(3), np.ones((8, 8)) - np.eye(8))
+    A[0, 8] = A[8, 0] = A[8, 16] = A[16, 8] = 1.0
+    m = np.random.default_rng(0).integers(1, 4, 24)
+    objects = np.repeat(np.arange(24), m)
+    weighted = DominantSets(3, affinity="precomputed").fit(sp.csr_array(A), sample_weight=m)
+    repeated = DominantSets(3, affinity="precomputed").fit(sp.csr_array(A[np.ix_(objects, objects)]))
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, m), repeated.labels_)
+    assert {len(set(weighted.labels_[8 * k : 8 * k + 8])) for k in range(3)} == {1}
 
 
 def test_a_hierarchy():

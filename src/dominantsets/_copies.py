@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_tensor
+from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx, is_tensor
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
 
@@ -90,12 +90,12 @@ class Copies:
                 f"fit takes sample_weight with rows in memory, not with a {type(X).__name__}; solve and peel "
                 "take it for every similarity."
             )
-        pairwise = isinstance(affinity, str) and affinity in PRECOMPUTED
-        if pairwise and sp.issparse(X):
+        if is_networkx(X):
             raise ValueError(
-                "sample_weight needs a similarity that says how alike an object is to its copy; a graph does "
-                "not."
+                "fit takes sample_weight with a sparse matrix, not with a networkx graph; pass "
+                "nx.to_scipy_sparse_array(graph) with affinity='precomputed'."
             )
+        pairwise = isinstance(affinity, str) and affinity in PRECOMPUTED
         n = _rows(X).shape[0]
         counts = counts_of(checked_weights(sample_weight, n))
         if (counts == 1).all():
@@ -118,9 +118,11 @@ class Copies:
         return np.flatnonzero(self.counts == 0)
 
     def rows(self, X: Any, affinity: Any) -> Any:
-        """X with all copies; two copies are as alike as any two objects are."""
+        """X with all copies; two are as alike as any two objects are, and in a graph have no edge."""
         if not self.pairwise:
             return _safe_indexing(_rows(X), self.objects)
+        if sp.issparse(X):
+            return sp.csr_array(X)[self.objects][:, self.objects]
         A = np.array(X, dtype=np.float64)
         if A.ndim == 2 and A.shape[0] == A.shape[1] and affinity == "precomputed":
             np.fill_diagonal(A, -np.inf)

@@ -330,6 +330,15 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
         np.testing.assert_array_equal(other.shifts_, every.shifts_)
 
 
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 2, 2), (3, 2)])
+def test_pairs_where_there_is_no_room_for_more(sizes):
+    X = np.concatenate([20.0 * k + np.arange(size) for k, size in enumerate(sizes)])[:, None]
+    labels = DominantSets(len(sizes), affinity="sqeuclidean").fit(X).labels_
+    parts = np.split(labels, np.cumsum(sizes)[:-1])
+    assert [len(set(part)) for part in parts] == [1] * len(sizes)
+    assert sorted(part[0] for part in parts) == list(range(len(sizes)))
+
+
 @pytest.mark.parametrize("far", [5.0, 9.0, 100.0])
 def test_three_and_three(far):
     """Right angles, so that two objects are as far from the third: none of them is left at the edge."""
