@@ -90,12 +90,24 @@ def test_the_readme(capsys):
     assert "Noise:" in capsys.readouterr().out
 
 
+def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+    """They make their own file."""
+    monkeypatch.chdir(tmp_path)
+    lines = [shlex.split(line) for line in "".join(blocks(ROOT / "README.md", "sh")).splitlines()]
+    (made,) = [line for line in lines if line[:2] == [".venv/bin/python", "-c"]]
+    (clustered,) = [line for line in lines if line[:2] == [".venv/bin/dominantsets", "cluster"]]
+    exec(made[2], {})
+    result = CliRunner().invoke(app, clustered[1:])
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["iris.csv", "iris.html", "labels.csv"]
+
+
 def test_the_commands_of_the_pages(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = load_iris(as_frame=True).frame
     frame["species"] = frame.pop("target")
     frame.to_csv("iris.csv", index=False)
-    pages = [ROOT / "README.md", ROOT / "docs" / "command-line.md", ROOT / "docs" / "start.md"]
+    pages = [ROOT / "docs" / "command-line.md", ROOT / "docs" / "start.md"]
     lines = [line for page in pages for block in blocks(page, "sh") for line in block.splitlines()]
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("dominantsets cluster")]
     assert commands
