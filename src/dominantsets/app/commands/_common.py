@@ -8,12 +8,15 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from dominantsets.app.files import Table
 
 PARTIAL, INTERRUPTED = 3, 130
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
@@ -224,3 +227,19 @@ def matrix_of(similarity: bool, distance: bool) -> str | None:
     if similarity and distance:
         raise ValueError("--similarity and --distance exclude each other.")
     return "distance" if distance else "similarity" if similarity else None
+
+
+def table_of(
+    file: str, outputs: Sequence[tuple[str | Path | None, tuple[str, ...]]], quiet: bool, **columns: Any
+) -> Table:
+    """What a file holds, read once it is clear that the outputs can be written: each with its endings."""
+    from dominantsets.app import files
+
+    inputs = () if file == "-" else (file,)
+    for path, endings in outputs:
+        if path not in (None, "-"):
+            files.check_writable(path, endings, inputs)
+    table = files.read(file, **columns)
+    for note in () if quiet else table.notes:
+        say(f"{file}: {note}")
+    return table

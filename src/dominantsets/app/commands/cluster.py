@@ -47,6 +47,7 @@ from dominantsets.app.commands._common import (
     params_of,
     say,
     spoken,
+    table_of,
 )
 
 
@@ -126,14 +127,15 @@ def cluster(
             n_starts=n_starts,
             random_state=random_state,
         )
-        inputs = () if file == "-" else (file,)
-        if output != "-":
-            files.check_writable(output, (*TABLES, *files.GRAPHS), inputs)
-        for path, endings in ((summary, (".json",)), (plot, PICTURES), (report, (".html", ".htm"))):
-            if path is not None:
-                files.check_writable(path, endings, inputs)
-        table = files.read(
+        table = table_of(
             file,
+            [
+                (output, (*TABLES, *files.GRAPHS)),
+                (summary, (".json",)),
+                (plot, PICTURES),
+                (report, (".html", ".htm")),
+            ],
+            quiet,
             format=format,
             label_column=label_column,
             id_column=id_column,
@@ -141,8 +143,6 @@ def cluster(
             columns=files.listed(columns or ()),
             drop=files.listed(drop or ()),
         )
-        for note in () if quiet else table.notes:
-            say(f"{file}: {note}")
         write = files.writer_of(output, table)
         if seed:
             if summary or plot or report:

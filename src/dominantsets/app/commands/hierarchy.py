@@ -34,8 +34,8 @@ from dominantsets.app.commands._common import (
     in_a_sentence,
     matrix_of,
     params_of,
-    say,
     spoken,
+    table_of,
 )
 
 
@@ -95,14 +95,10 @@ def hierarchy(
             min_cluster_size=min_cluster_size,
             max_time=max_time,
         )
-        inputs = () if file == "-" else (file,)
-        if output != "-":
-            files.check_writable(output, TABLES, inputs)
-        for path, endings in ((tree, (".json",)), (plot, PICTURES)):
-            if path is not None:
-                files.check_writable(path, endings, inputs)
-        table = files.read(
+        table = table_of(
             file,
+            [(output, TABLES), (tree, (".json",)), (plot, PICTURES)],
+            quiet,
             format=format,
             label_column=label_column,
             id_column=id_column,
@@ -110,8 +106,6 @@ def hierarchy(
             columns=files.listed(columns or ()),
             drop=files.listed(drop or ()),
         )
-        for note in () if quiet else table.notes:
-            say(f"{file}: {note}")
         with spoken(quiet):
             grown = job.grow(table)
             columns_of_labels = grown.cuts(cut or [])
