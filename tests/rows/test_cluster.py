@@ -211,18 +211,28 @@ def test_a_round_that_times_out(client, undisturbed, workers):
     assert_exactly(undisturbed, disturbed)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.03])
-def test_ctrl_c(client, undisturbed, workers, delay):
+@pytest.mark.parametrize("waiting", [False, True])
+def test_ctrl_c(client, undisturbed, workers, waiting):
     """Between two passes, or while a round is under way: what was found is there, and so is the cluster."""
 
     def press():
-        timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        if not delay:
-            timer.join()
+        os.kill(os.getpid(), signal.SIGINT)
 
+    def press_later():
+        time.sleep(0.3)
+        press()
+        time.sleep(0.3)
+        for pid in workers.values():
+            os.kill(pid, signal.SIGCONT)
+
+    def hold():  # no round ends before the workers go on, so Ctrl-C comes in the middle of one
+        for pid in workers.values():
+            os.kill(pid, signal.SIGSTOP)
+        threading.Thread(target=press_later).start()
+
+    act = hold if waiting else press
     with pytest.warns(UserWarning, match="fitting ended early"):
-        broken = DominantSets(callback=Once(press), **OPTIONS).fit(chunked())
+        broken = DominantSets(callback=Once(act), **OPTIONS).fit(chunked())
     assert broken.end_ is End.INTERRUPTED
     assert broken.n_clusters_ >= 1
     np.testing.assert_array_equal(broken.clusters_[0].weights, undisturbed.clusters_[0].weights)

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dominantsets.rows.base import Block, Job, Mask, Round, answer, side_by_side
@@ -96,6 +96,12 @@ def _n_threads() -> int:
     from distributed import get_worker
 
     return int(get_worker().state.nthreads)
+
+
+def _release(futures: Iterable[Any]) -> None:
+    """Futures are given up here, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
+    for future in futures:
+        future.release()
 
 
 def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
@@ -210,6 +216,7 @@ class OnCluster(ChunkRows):
             late = [future for future in futures.values() if not future.done()]
             if late:
                 self._client.cancel(late, force=True)
+            _release(futures.values())
         return {worker: answers.get(worker) for worker in futures}
 
     def _wait(self, futures: dict[str, Any]) -> None:
@@ -273,6 +280,7 @@ class OnCluster(ChunkRows):
         for worker, address in self._submit(_hold, tasks).items():
             if address is not None:
                 self._homes.update({indices[k]: address for k in groups[worker]})
+        _release(chunks)
 
     def _shares(self, indices: list[int], holders: list[list[str]]) -> dict[str, list[int]]:
         """Which worker gets which of the blocks: one that has its rows, unless it has many already."""
