@@ -414,15 +414,15 @@ def test_ctrl_c_while_segmenting(tmp_path):
     from skimage.io import imsave
 
     imsave(tmp_path / "a.png", astronaut())
-    begin = time.perf_counter()  # before everything is imported Python itself answers, with a traceback
-    subprocess.run(
-        [sys.executable, "-c", "import dominantsets.app.cli, dominantsets.segmentation"], check=True
+    ready = (  # Python itself answers before, with a traceback
+        "import dominantsets.app.cli, dominantsets.segmentation; from dominantsets.__main__ import main; "
+        "print('ready', flush=True); main()"
     )
-    imported = time.perf_counter() - begin
-    for delay in (1.2 * imported + 0.4, 1.4 * imported + 0.6):
-        command = [sys.executable, "-m", "dominantsets", "segment", str(tmp_path / "a.png"), "-k", "4"]
+    for delay in (0.1, 1.0):
+        command = [sys.executable, "-c", ready, "segment", str(tmp_path / "a.png"), "-k", "4"]
         command += ["-o", str(tmp_path / "s.npy")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
