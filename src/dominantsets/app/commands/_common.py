@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 bad input or usage, 3 stopped early with partial results, 
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -168,18 +169,41 @@ def command_line() -> str:
 
 
 @contextmanager
-def in_a_sentence(interrupted: str) -> Iterator[None]:
-    """Whatever goes wrong is one sentence and an exit code."""
+def at_work() -> Iterator[None]:
+    """Within, Ctrl-C is a KeyboardInterrupt, even where it ends the process before and after (``main``)."""
+    quick = signal.getsignal(signal.SIGINT) is signal.SIG_DFL
     try:
+        if quick:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
+    finally:
+        if quick:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def in_a_sentence() -> Iterator[list[str | Path]]:
+    """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
+    written: list[str | Path] = []
+    try:
+        with at_work():
+            yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
         raise typer.Exit(0) from None
     except (ModuleNotFoundError, ValueError, MemoryError, OSError) as error:
         raise fail(str(error)) from error
     except KeyboardInterrupt:
-        say(f"interrupted {interrupted}; nothing is written.")
+        done = ", ".join("the table" if path == "-" else str(path) for path in written)
+        say(f"interrupted; {done} written, nothing else." if done else "interrupted; nothing is written.")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def is_drawn(interrupted: bool) -> bool:
+    """Whether pictures are made: not after Ctrl-C, which is answered at once."""
+    if interrupted:
+        say("interrupted: the labels are written, pictures are left out.")
+    return not interrupted
 
 
 @contextmanager
