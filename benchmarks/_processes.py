@@ -60,7 +60,10 @@ def forked(work: Callable[[], int]) -> Start:
 
 
 def fresh(arguments: Sequence[str]) -> Start:
-    """The command in a new interpreter, from where Python calls ``main`` to the interpreter's end."""
+    """The command in a new interpreter, from where Python calls ``main`` to the interpreter's end.
+
+    It has all threads, as a user's has.
+    """
 
     def start(said: Path) -> tuple[int, int]:
         ours, theirs = os.pipe()
@@ -69,7 +72,7 @@ def fresh(arguments: Sequence[str]) -> Start:
         child = os.posix_spawn(
             sys.executable,
             [sys.executable, "-c", LAUNCH, str(theirs), *arguments],
-            os.environ,
+            {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")},
             file_actions=[open_file, (os.POSIX_SPAWN_DUP2, 1, 2)],
             setsigdef=[signal.SIGINT],  # ignored where this script runs in the background
         )
