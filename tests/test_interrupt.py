@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 from dominantsets import DominantSets, End, Status, as_similarity, solve
-from dominantsets.clusters import samples
+from dominantsets.clusters import find, samples
+from dominantsets.compiled import jit, modes, spanning
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
@@ -193,19 +195,64 @@ def test_the_choice_and_the_fit_share_one_clock():
 
 def test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own(monkeypatch):
     """What Numba's boxing does where a signal comes in the middle of it; other such errors are errors."""
-    from dominantsets.clusters import find
 
     def pressed(*_):
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        try:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        except SystemError as error:
+            raise SystemError("once more") from error
 
     def broken(*_):
         raise SystemError("something else")
 
     X = np.random.default_rng(0).normal(size=(50, 2))
+    monkeypatch.setattr(jit, "_call", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        modes.outranks(X, X)
+    monkeypatch.setattr(jit, "_call", broken)
+    with pytest.raises(SystemError, match="something else"):
+        modes.outranks(X, X)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
+def test_no_instant_of_a_compiled_call_makes_another_error_of_ctrl_c():
+    """A second thread presses while the first one calls: without care, half of what comes out are errors."""
+    times, edges = 200, (np.arange(59), np.arange(1, 60))
+
+    def raising(*_):
+        raise KeyboardInterrupt
+
+    def press():
+        for _ in range(times):
+            wanted.acquire()
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def call_until_pressed():
+        wanted.release()
+        for _ in range(20_000):
+            spanning.agglomerate(60, *edges)
+
+    wanted, seen = threading.Semaphore(0), 0
+    before = signal.signal(signal.SIGUSR1, raising)
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        for _ in range(times):
+            try:
+                call_until_pressed()
+            except KeyboardInterrupt:
+                seen += 1
+    finally:
+        presser.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert seen > times // 2
+
+
+def test_ctrl_c_while_a_tree_is_cut(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(find, "cut_tree", pressed)
     with pytest.warns(UserWarning, match="ended early"):
-        model = DominantSets(affinity="path").fit(X)
+        model = DominantSets(affinity="path").fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert model.end_ is End.INTERRUPTED
-    monkeypatch.setattr(find, "cut_tree", broken)
-    with pytest.raises(SystemError, match="something else"):
-        DominantSets(affinity="path").fit(X)

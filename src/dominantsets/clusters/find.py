@@ -183,10 +183,7 @@ def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
     try:
         found = cut_tree(similarity, request.n_clusters, request.min_cluster_size, request.options, monitor)
         pieces, labels, end = found.pieces, found.labels, End.N_CLUSTERS
-    except (KeyboardInterrupt, SystemError) as error:
-        # Ctrl-C while Numba makes results into Python's objects is the cause of an error of the interpreter's
-        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
+    except KeyboardInterrupt:
         found, pieces, end = None, [], End.INTERRUPTED
         labels = np.full(similarity.n, -1, dtype=np.int64)
     clusters = [piece.core for piece in pieces]
