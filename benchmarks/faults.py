@@ -114,6 +114,7 @@ def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     """Fits on workers that die."""
     import dask.array as da
     from distributed import Client, LocalCluster
+    from distributed.core import Status
 
     options = {"n_clusters": 8, "affinity": "sqeuclidean", "shift": 50.0}
     expected = DominantSets(**options).fit(X).labels_
@@ -122,10 +123,13 @@ def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
         def kill() -> None:
             while not over.wait(EVERY):
-                worker = rng.choice(list(cluster.workers.values()))
-                number = worker.process.pid if worker.process else None
-                if number is not None:  # else it is about to be started
-                    os.kill(number, signal.SIGKILL)
+                # Dask gives up a worker that dies before it has started
+                alive = [
+                    nanny.process for nanny in cluster.workers.values() if nanny.status == Status.running
+                ]
+                alive = [one for one in alive if one is not None and one.status == Status.running]
+                if alive:
+                    os.kill(rng.choice(alive).pid, signal.SIGKILL)
                     seen["killed"] += 1
 
         killer = threading.Thread(target=kill, daemon=True)

@@ -25,7 +25,7 @@ from dominantsets._copies import Copies, Weighted, memberships_of
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._soft import SoftAnswers
 from dominantsets._stream import Streaming, choice_of_stream
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import Choice, choose, unseen
 from dominantsets.clusters.climbs import check_climbs
@@ -34,6 +34,7 @@ from dominantsets.clusters.multistart import check_multistart, sampled_start
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.table import Selection
+from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -50,6 +51,7 @@ from dominantsets.solvers.result import End
 from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
+Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
 
 # Parameters that mean one similarity, unless they have these values.
 ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
@@ -461,7 +463,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with fit_tasks(self, X, y) as around:
+        with kept(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
@@ -518,7 +520,12 @@ class DominantSets(
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
-        self._set_clusters(found.clusters, found.cores)
+        try:
+            with DeferredInterrupt():  # what has been found is kept
+                self._set_clusters(found.clusters, found.cores)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+            monitor.hurry()
         self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
@@ -566,34 +573,45 @@ class DominantSets(
     def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
-        labels, probabilities = cores.copy(), self._memberships.copy()
         sentence = "the labels are those of the dominant sets: all others are -1."
-        self._rule: Any = None
-        self._levels: list[Core] = []
-        self._averages: list[Any] = []
-        if self.assign == "average":
-            labels = assign_by_average(similarity, clusters, labels)
-            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-            sentence = "everybody is in the cluster with the highest average similarity."
-        elif self.assign == "correlation" and clusters:
-            try:
+        made: Labelled = (cores.copy(), self._memberships.copy(), None, sentence)
+        try:
+            if self.assign == "average":
+                sentence = "everybody is in the cluster with the highest average similarity."
+                made = (assign_by_average(similarity, clusters, cores.copy()), made[1], None, sentence)
+            elif self.assign == "correlation" and clusters:
                 made, self.correlation_ = label_by_correlation(
                     similarity, cores, len(clusters), self._noise is not None, monitor
                 )
-                labels, probabilities, self._rule, sentence = made
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
-        elif self.assign in ("refine", "mode") and clusters:
-            try:
-                labels, probabilities, self._rule, sentence = partition()
-                if self._noise_asked != self._noise:
-                    sentence = "nobody is called noise: other parts of the data find another background."
-                if self._noise == "cores":
-                    labels = np.where(cores >= 0, labels, -1)
-                    probabilities = np.where(cores >= 0, probabilities, 0.0)
-                    sentence = "everybody outside the dominant sets is -1, as asked."
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
+            elif self.assign in ("refine", "mode") and clusters:
+                made = self._as_asked(partition(), cores)
+        except KeyboardInterrupt:  # the cores are there
+            self.end_ = End.INTERRUPTED
+        try:
+            with DeferredInterrupt():
+                self._keep(made)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+
+    def _as_asked(self, found: Partition, cores: Ints) -> Partition:
+        """Labels of a partition, after what was asked about noise."""
+        if self._noise == "cores":
+            sentence = "everybody outside the dominant sets is -1, as asked."
+            labels = np.where(cores >= 0, found.labels, -1)
+            return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
+        if self._noise_asked != self._noise:
+            sentence = "nobody is called noise: other parts of the data find another background."
+            return found._replace(sentence=sentence)
+        return found
+
+    def _keep(self, made: Labelled) -> None:
+        """What has been made, and what ``predict`` needs."""
+        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
+        labels, probabilities, self._rule, sentence = made
+        self._levels: list[Core] = []
+        self._averages: list[Any] = []
+        if self.assign == "average":
+            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         if self._rule is None or self._noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)

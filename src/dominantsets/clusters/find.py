@@ -36,7 +36,7 @@ from dominantsets.labels.partition import Partition, label_by_fit, label_by_piec
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
-from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.result import HALTS, End, Status
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 
@@ -134,6 +134,14 @@ def find(
     Found
         The clusters; after Ctrl-C or at the time limit, those that were found until then.
     """
+    found = _found(similarity, request, random_state, monitor)
+    if any(cluster.status is Status.INTERRUPTED for cluster in found.clusters):  # by a solve that returned
+        return replace(found, end=End.INTERRUPTED)
+    return found
+
+
+def _found(similarity: Any, request: Request, random_state: np.random.RandomState, monitor: Monitor) -> Found:
+    """The clusters, in the way that suits the similarity."""
     if request.modes:
         return _by_climbs(similarity, request, random_state, monitor)
     if request.overlap is not None:

@@ -240,11 +240,17 @@ class OnCluster(ChunkRows):
                 return
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        """Results that are there; a worker may be lost before the result of a finished task has arrived."""
+        """Results that are there; a worker may be lost before the result of a finished task has arrived.
+
+        Dask would then wait for another one, for ever where there is none.
+        """
         from concurrent.futures import CancelledError
 
         try:
-            return list(self._client.gather(futures))
+            found = self._client.sync(
+                lambda: self._client.gather(futures, asynchronous=True), callback_timeout=self._timeout
+            )
+            return list(found)
         except (CancelledError, KeyError, OSError):
             return [None] * len(futures)
 
@@ -303,7 +309,13 @@ class OnCluster(ChunkRows):
         """Workers that are there, in a fixed order; those that were late only where there are no others."""
         workers = sorted(self._client.nthreads())
         if not workers:
-            self._client.wait_for_workers(1, timeout=self._timeout)
+            try:
+                self._client.wait_for_workers(1, timeout=self._timeout)
+            except TimeoutError as error:
+                raise RuntimeError(
+                    f"there is no worker any more, and none came within {self._timeout:g} s (dask.config "
+                    "'dominantsets.round-timeout'); start one and fit again, or name a checkpoint before."
+                ) from error
             workers = sorted(self._client.nthreads())
         return [worker for worker in workers if worker not in self._shunned] or workers
 

@@ -6,7 +6,6 @@ Exit codes: 0 done, 2 bad input or usage, 3 stopped early with partial results, 
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from dominantsets.app.commands._interrupts import at_work
+from dominantsets.compiled.interrupts import kept
 
 if TYPE_CHECKING:
     from dominantsets.app.files import Table
@@ -169,24 +171,11 @@ def command_line() -> str:
 
 
 @contextmanager
-def at_work() -> Iterator[None]:
-    """Within, Ctrl-C is a KeyboardInterrupt, even where it ends the process before and after (``main``)."""
-    quick = signal.getsignal(signal.SIGINT) is signal.SIG_DFL
-    try:
-        if quick:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        yield
-    finally:
-        if quick:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@contextmanager
 def in_a_sentence() -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
-        with at_work():
+        with at_work(), kept():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, at_work, command_line, fail
+from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, command_line, fail
+from dominantsets.app.commands._interrupts import at_work_until_pressed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,8 +48,8 @@ def demo(
     page, began = Report("dominantsets: a demonstration"), time.perf_counter()
     page.text("Everything below was computed on this machine just now, from data that ship with the library.")
     try:
-        with at_work():
-            _tell(stories(), page, console, out)
+        with at_work_until_pressed() as check:
+            _tell(stories(), page, console, out, check)
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
         files.write_text(out / "demo.html", page.html())
@@ -65,7 +66,9 @@ def demo(
     )
 
 
-def _tell(parts: Iterator[Story], page: Report, console: Console, out: Path) -> None:
+def _tell(
+    parts: Iterator[Story], page: Report, console: Console, out: Path, check: Callable[[], None]
+) -> None:
     """Story after story, on the console and on the page."""
     from rich.console import Console
     from rich.table import Table
@@ -76,6 +79,7 @@ def _tell(parts: Iterator[Story], page: Report, console: Console, out: Path) -> 
     while True:
         with Console(stderr=True).status("clustering (the first run compiles) ..."):
             story = next(parts, None)
+        check()  # a story of fits that were interrupted is not told
         if story is None:
             break
         page.section(story.title).text(story.text)
@@ -135,14 +139,15 @@ def reproduce(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with at_work(), Progress(*columns, console=Console(stderr=True)) as bar:
+        bar = Progress(*columns, console=Console(stderr=True))
+        with at_work_until_pressed() as check, bar:
             tasks = {name: bar.add_task(name, total=None) for name in names}
 
             def tell(name: str, done: int, total: int) -> None:
                 bar.update(tasks[name], completed=done, total=total)
 
             left_out = reproduce_studies(
-                names, out, quick=quick, literal=literal, command=command_line(), tell=tell
+                names, out, quick=quick, literal=literal, command=command_line(), tell=tell, check=check
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"dominantsets: stopped; what is done is kept in {out}, run it again to go on.\n")
