@@ -9,15 +9,17 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from dominantsets import DominantSets, End, Status, as_similarity, solve
-from dominantsets.clusters import find, samples
+from dominantsets import DominantSets, End, Status, as_similarity, estimator, solve
+from dominantsets.clusters import find, graph_tree, samples
 from dominantsets.compiled import jit, modes, spanning
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9, "max_time": 60.0}
@@ -255,4 +257,69 @@ def test_ctrl_c_while_a_tree_is_cut(monkeypatch):
     monkeypatch.setattr(find, "cut_tree", pressed)
     with pytest.warns(UserWarning, match="ended early"):
         model = DominantSets(affinity="path").fit(np.random.default_rng(0).normal(size=(50, 2)))
+    assert model.end_ is End.INTERRUPTED
+
+
+class Pressing:
+    """Presses where Python drops what is raised."""
+
+    def __del__(self) -> None:
+        press_ctrl_c()
+
+
+def test_ctrl_c_that_python_drops_comes_again(capsys):
+    with pytest.raises(KeyboardInterrupt), kept():  # noqa: PT012
+        del (thing := [Pressing()])[0]
+        time.sleep(60.0)
+        assert not thing
+    assert sys.unraisablehook is not None
+    assert capsys.readouterr().err == ""
+
+
+def test_other_errors_that_python_drops_are_shown_as_ever(monkeypatch):
+    class Broken:
+        def __del__(self) -> None:
+            raise ZeroDivisionError
+
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: shown.append(dropped.exc_type))
+    with kept():
+        Broken()
+    assert shown == [ZeroDivisionError]
+
+
+@pytest.mark.parametrize("assign", ["refine", "average", None])
+@pytest.mark.parametrize("where", ["memberships_of", "_keep"])
+def test_ctrl_c_while_a_result_is_kept_loses_nothing(where, assign, monkeypatch):
+    """Members of the clusters that were found are there, and the model can predict."""
+    X = features(100)
+    whole = DominantSets(3, affinity="sqeuclidean", assign=assign).fit(X)
+    owner = DominantSets if where == "_keep" else estimator
+    kept_before = getattr(owner, where)
+
+    def pressed(*arguments):
+        press_ctrl_c()
+        return kept_before(*arguments)
+
+    monkeypatch.setattr(owner, where, pressed)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = DominantSets(3, affinity="sqeuclidean", assign=assign).fit(X)
+    assert model.end_ is End.INTERRUPTED
+    assert model.n_clusters_ == 3
+    np.testing.assert_array_equal(model.core_labels_, whole.core_labels_)
+    assert model.predict(X).shape == (100,)
+
+
+def test_a_solve_that_was_interrupted_marks_the_fit(monkeypatch):
+    """The groups of a network are certified one after another, and a solve returns by itself."""
+    solved = graph_tree._certified
+
+    def pressed(*arguments):
+        return replace(solved(*arguments), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(graph_tree, "_certified", pressed)
+    graph = np.kron(np.eye(2), np.ones((9, 9))) - np.eye(18)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = DominantSets(affinity="precomputed").fit(sp.csr_array(graph))
+    assert model.clusters_
     assert model.end_ is End.INTERRUPTED

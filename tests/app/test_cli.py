@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
 import signal
@@ -23,7 +24,10 @@ from dominantsets import DominantSetHierarchy, DominantSets, __main__, __version
 from dominantsets.app import files, job
 from dominantsets.app.cli import app
 from dominantsets.app.commands import _common
+from dominantsets.app.commands._interrupts import at_work_until_pressed
+from dominantsets.app.demo import Story
 from dominantsets.solvers import ALGORITHMS
+from support import press_ctrl_c
 
 mpl.use("Agg")
 
@@ -389,6 +393,59 @@ def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
     assert "pictures are left out" in result.stderr
     assert len(pd.read_csv(out)) == 150
     assert not page.exists()
+
+
+def test_ctrl_c_while_a_tree_grows_cuts_what_there_is(iris, tmp_path, monkeypatch):
+    monkeypatch.setattr("dominantsets.hierarchy.nested_points", pressed)
+    out, picture = tmp_path / "g.csv", tmp_path / "t.png"
+    result = run("hierarchy", iris, "-k", 3, "-o", out, "--plot", picture)
+    assert result.exit_code == 130
+    assert (pd.read_csv(out)["groups_3"] == 0).all()
+    assert not picture.exists()
+
+
+def absorbed():
+    """A fit that answers Ctrl-C with what it has."""
+    with contextlib.suppress(KeyboardInterrupt):
+        press_ctrl_c()
+        time.sleep(10.0)
+
+
+def test_ctrl_c_in_a_fit_of_the_demo_ends_it(tmp_path, monkeypatch):
+    """The story of a fit that was interrupted is not told."""
+
+    def stories():
+        yield Story("The first", "is told.")
+        absorbed()
+        yield Story("The second", "is not.")
+
+    monkeypatch.setattr("dominantsets.app.demo.stories", stories)
+    result = run("demo", "--out", tmp_path)
+    assert result.exit_code == 130
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert "The first" in page
+    assert "The second" not in page
+    assert "partial" in page
+
+
+def test_ctrl_c_is_repeated_until_somebody_gives_in():
+    absorbed = []
+    with pytest.raises(KeyboardInterrupt), at_work_until_pressed() as check:  # noqa: PT012
+        check()
+        with contextlib.suppress(KeyboardInterrupt):
+            press_ctrl_c()
+        for k in range(3):
+            with contextlib.suppress(KeyboardInterrupt):
+                spin()
+            absorbed.append(k)
+        spin()
+    assert absorbed == [0, 1, 2]
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def spin():
+    while True:
+        time.sleep(0.001)
 
 
 @pytest.mark.subprocess

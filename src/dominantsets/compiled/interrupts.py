@@ -65,11 +65,14 @@ def kept() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = sys.unraisablehook
+    before, main = sys.unraisablehook, threading.get_ident()
 
     def press() -> None:
         time.sleep(AGAIN)  # within the hook it would be dropped again
-        _thread.interrupt_main()
+        if hasattr(signal, "pthread_kill"):  # which ends a wait, too
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
 
     def hook(dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):

@@ -261,11 +261,12 @@ class OnCluster(ChunkRows):
         from dask.graph_manipulation import clone
         from distributed import wait
 
+        workers = self._workers()  # without one, nothing would ever be computed
         wanted, only = [self._chunks[index] for index in indices], {}
         if self._shunned:
             # Under keys of their own: under the old ones the scheduler may know them to be on a worker that
             # hangs, and whoever is to hold them would wait for it in vain, and be shunned too.
-            wanted, only = list(clone(*wanted)), {"workers": self._workers()}
+            wanted, only = list(clone(*wanted)), {"workers": workers}
         chunks = self._client.compute(wanted, **only)
         try:
             wait(chunks, timeout=self._timeout)

@@ -50,13 +50,13 @@ def at_work_until_pressed() -> Iterator[Callable[[], None]]:
     repeater = threading.Thread(target=repeat, daemon=True)
     before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)  # a byte for each signal
     repeater.start()
-    try:
-        with at_work():
+    with at_work():
+        try:
             yield check
-    finally:
-        over.set()
-        signal.set_wakeup_fd(before)
-        theirs.send(b"\0")
-        repeater.join()
-        ours.close()
-        theirs.close()
+        finally:
+            over.set()
+            signal.set_wakeup_fd(before)
+            theirs.send(b"\0")
+            repeater.join()
+            ours.close()
+            theirs.close()
