@@ -77,6 +77,23 @@ class Growing(NamedTuple):
 
 
 @compiled
+def squares_to(X: Floats, others: Ints) -> Floats:
+    """Squared distances of rows to one other row each, rounded as :func:`grow_features` rounds them.
+
+    So a distance that is a core of one of its ends is exactly that core, in every unit of length.
+    """
+    n, d = others.size, X.shape[1]
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for f in range(d):
+            difference = X[i, f] - X[others[i], f]
+            total += difference * difference
+        out[i] = total
+    return out
+
+
+@compiled
 def grow_features(X: Floats, cores: Floats, tree: Growing, first: int, last: int) -> None:
     """Steps ``first`` to ``last`` of the exact tree of all pairs of rows: O(n² d) time, O(n) memory in all.
 

@@ -149,19 +149,19 @@ def _forest(graph: Any) -> Any:
 
 def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterrupt) -> Floats:
     """Squared distances of points within which so many objects lie, copies and the point itself included."""
-    m, out = len(points), np.zeros(len(points))
+    m, farthest = len(points), np.zeros(len(points), dtype=np.int64)
     if min_samples <= 1:
-        return out
+        return np.zeros(m)
     copies = np.bincount(inverse, minlength=m)
     count = min(min_samples, m)
     search = NearestNeighbors(n_neighbors=count).fit(points)
     for part in row_blocks(m, 1, PORTION):
         hold.check()
-        near, who = search.kneighbors(points[part])
+        who = search.kneighbors(points[part], return_distance=False)
         enough = np.cumsum(copies[who], axis=1) >= min(min_samples, inverse.size)
         last = np.where(enough.any(axis=1), enough.argmax(axis=1), count - 1)
-        out[part] = np.take_along_axis(near, last[:, None], axis=1)[:, 0] ** 2
-    return out
+        farthest[part] = np.take_along_axis(who, last[:, None], axis=1)[:, 0]
+    return _spanning.squares_to(points, farthest)
 
 
 def prim(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
