@@ -112,6 +112,7 @@ def memory(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
 def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     """Fits on workers that die."""
+    import dask
     import dask.array as da
     from distributed import Client, LocalCluster
     from distributed.core import Status
@@ -119,6 +120,8 @@ def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     options = {"n_clusters": 8, "affinity": "sqeuclidean", "shift": 50.0}
     expected = DominantSets(**options).fit(X).labels_
     began, seen, over = time.monotonic(), Counter[str](), threading.Event()
+    # Dask gives a worker up that has not come back after 15 s, which a busy machine may need
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
 
         def kill() -> None:
