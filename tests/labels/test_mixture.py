@@ -81,7 +81,9 @@ def test_a_fit_finds_centres_widths_and_the_dimension(d):
     rng = np.random.default_rng(40 + d)
     y = np.repeat([0, 1], 1_000)
     X = 30.0 * np.eye(2, d)[y] + rng.normal(size=(2_000, d)) * np.array([1.0, 2.0])[y, None]
-    starts = [Start(X[y == k][0], 0.5 * d, (y == k) & (rng.random(2_000) < 0.1)) for k in (0, 1)]
+    starts = [
+        Start(X[y == k][0], 0.5 * d, np.flatnonzero((y == k) & (rng.random(2_000) < 0.1))) for k in (0, 1)
+    ]
     fit = fit_clouds(points(X), starts, noise=False, dimension=3.0, free=True, monitor=Monitor())
     assert fit.clouds.dimension == pytest.approx(d, rel=0.1)
     np.testing.assert_array_equal(fit.parts.argmax(axis=1), y)

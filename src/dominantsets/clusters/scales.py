@@ -9,13 +9,11 @@ dominant set of all the objects, with the certificate of its own shift.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import SAME, Ball, balls_of, distinct
 from dominantsets.clusters.filling import Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
@@ -36,25 +34,6 @@ FEW_DIMENSIONS = 4
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
 NEARLY = 0.9  # of the groups that stand alone, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
-SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
-
-
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """A group of the sample: its centre, the weights of the sample's objects, its kappa, and its node.
-
-    A node is None for a ball that only fills up the number of clusters.
-    """
-
-    centre: Floats
-    weights: Floats
-    kappa: float
-    node: Node | None = None
-
-    @cached_property
-    def members(self) -> Ints:
-        """The objects of the sample with a weight."""
-        return np.flatnonzero(self.weights)
 
 
 class Scales:
@@ -130,13 +109,13 @@ class Scales:
         twins = 0
         while True:
             nodes, self.roots = by_evidence(tree) if wanted is None else by_number(tree, wanted + twins)
-            self.balls = _distinct(_balls(tree, nodes))
+            self.balls = distinct(balls_of(tree, nodes))
             more = len(nodes) - len(self.balls)
             if wanted is None or more <= twins or len(nodes) < wanted + twins:
                 break
             twins = more
         if wanted is not None:
-            self.alone = _distinct(_balls(tree, by_evidence(tree)[0]))
+            self.alone = distinct(balls_of(tree, by_evidence(tree)[0]))
             if len(self.alone) > wanted:
                 self._instead(wanted)
             elif self.alone and len(self.alone) < wanted:
@@ -165,8 +144,8 @@ class Scales:
         centres = np.array([ball.centre for ball in balls])
         squares, shares = np.empty(len(balls)), np.empty(len(balls))
         for k, ball in enumerate(balls):
-            inside = ball.weights > 0.0
-            shares[k] = max(1.0, float(inside.sum())) / inside.size
+            inside = ball.members
+            shares[k] = max(1.0, float(inside.size)) / len(rows)
             squares[k] = float((np.square(rows[inside] - centres[k]).sum(axis=1) + extra[inside]).mean())
         assert self.tree is not None
         return Explained(self.sample, self.tree.dimension, centres, squares, shares)
@@ -178,12 +157,12 @@ class Scales:
         t = np.square(rows - centre).sum(axis=1) + extra
         kappa = max(float((2.0 * t[some].max() - t[some]).sum()), 1e-300)
         r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
-        return Ball(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
+        return Ball.of(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
 
     def _instead(self, wanted: int) -> None:
         """Where more groups stand alone than are wanted: the choice with objects nearest to a centre."""
         found = self.alone
-        choices = [self.balls, sorted(found, key=lambda ball: -np.count_nonzero(ball.weights))[:wanted]]
+        choices = [self.balls, sorted(found, key=lambda ball: -ball.members.size)[:wanted]]
         choices.append(_spread(choices[1][0], found, wanted))
         if wanted * len(found) * self.objects.size < GREEDY:
             choices.append(self._greedy(found, wanted))
@@ -231,7 +210,7 @@ class Scales:
         kappa = (
             4.0 * m * max(spread + float(self.sample.extra.max()), 0.25 * abs(self.sample.own) / m, 1e-300)
         )
-        self.balls = [Ball(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
+        self.balls = [Ball.of(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
 
     def _fill_up(self, wanted: int) -> None:
         """Small balls about the objects that lie farthest from every group, in its radii."""
@@ -255,19 +234,19 @@ class Scales:
             r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
             weights = np.maximum(r2 - t, 0.0) / kappa
             if m < 2 * FEWEST * wanted or any(
-                float(weights @ (other.weights > 0.0)) > SAME for other in self.balls
+                float(weights[other.members].sum()) > SAME for other in self.balls
             ):
                 centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest
-            self.balls.append(Ball(centre, weights, kappa))
+            self.balls.append(Ball.of(centre, weights, kappa))
             self._farther(away, self.balls[-1])
             away[i] = 0.0
 
     def _farther(self, away: Floats, ball: Ball) -> None:
         """The distances from the nearest group, with one more; objects in it are at 0."""
         t = np.square(self.sample.rows - ball.centre).sum(axis=1)
-        inside = ball.weights > 0.0
-        unit = max(float(t[inside].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
-        np.minimum(away, np.where(inside, 0.0, t / unit), out=away)
+        unit = max(float(t[ball.members].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
+        np.minimum(away, t / unit, out=away)
+        away[ball.members] = 0.0
 
     def one_more(self, labels: Ints, found: int) -> bool:
         """Where a ball turned out to be another one's among all objects: an object by itself instead.
@@ -285,7 +264,7 @@ class Scales:
         nearest = float(t[t > 0.0].min(initial=np.inf))
         if not away[i] > 0.0 or not np.isfinite(nearest):
             return False
-        self.balls.append(Ball(rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest * m / self.n))
+        self.balls.append(Ball(rows[i].copy(), np.array([i]), np.ones(1), 0.5 * nearest * m / self.n))
         return True
 
     def shift(self, kappa: float) -> float:
@@ -334,31 +313,6 @@ def _spread(first: Ball, balls: list[Ball], count: int) -> list[Ball]:
         chosen.append(balls[int(away.argmax())])
         away = np.minimum(away, np.square(centres - chosen[-1].centre).sum(axis=1))
     return chosen
-
-
-def _distinct(balls: list[Ball]) -> list[Ball]:
-    """Balls without those that are another one's twin: two chains that had not quite met."""
-    if not balls:
-        return []
-    ends = np.cumsum([0, *(ball.members.size for ball in balls)])
-    members = np.concatenate([ball.members for ball in balls])
-    inside = sp.csr_array((np.ones(members.size), members, ends), shape=(len(balls), balls[0].weights.size))
-    shares = sp.csr_array(inside @ inside.T)
-    kept: list[int] = []
-    taken = np.zeros(len(balls), dtype=bool)
-    for k, ball in enumerate(balls):
-        some = ball.members
-        mine = ball.weights[some]
-        others = shares.indices[shares.indptr[k] : shares.indptr[k + 1]]  # most balls share no objects
-        both = (np.minimum(mine, balls[b].weights[some]).sum() for b in others[taken[others]])
-        if all(shared < SAME * mine.sum() for shared in both):
-            kept.append(k)
-            taken[k] = True
-    return [balls[k] for k in kept]
-
-
-def _balls(tree: ModeTree, nodes: list[Node]) -> list[Ball]:
-    return [Ball(*found, node) for found, node in zip(tree.balls(nodes), nodes, strict=True)]
 
 
 class OwnScales(Iterator[DominantSet]):
@@ -452,9 +406,7 @@ def solved(
     similarity: Similarity, scales: Scales, ball: Ball, shift: float, options: SolverOptions, monitor: Monitor
 ) -> DominantSet:
     """The dominant set of all objects at a shift, from where the sample has it."""
-    some = np.flatnonzero(ball.weights)
-    weights = ball.weights[some] / ball.weights[some].sum()
-    point = Point(scales.objects[some], weights)
+    point = Point(scales.objects[ball.members], ball.weights / ball.weights.sum())
     return make_problem(similarity, shift).solve_from(
         point, options.chosen_for(similarity, shift, 0), monitor
     )
@@ -465,10 +417,7 @@ def all_solved(
 ) -> Iterator[DominantSet]:
     """The dominant sets of all objects from where the sample has some balls, each at its shift."""
     shifts = np.array([scales.shift(ball.kappa) for ball in balls])
-    starts = []
-    for ball in balls:
-        some = ball.members
-        starts.append(Point(scales.objects[some], ball.weights[some] / ball.weights[some].sum()))
+    starts = [Point(scales.objects[ball.members], ball.weights / ball.weights.sum()) for ball in balls]
     return make_problem(similarity, float(shifts[0])).solve_each(starts, shifts, options, monitor)
 
 
@@ -478,8 +427,8 @@ def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
     out = []
     for ball in balls:
         some = ball.members
-        t, weights = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some], ball.weights[some]
-        out.append(Start(ball.centre, float(weights @ t) / float(weights.sum()), ball.weights > 0.0))
+        t = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some]
+        out.append(Start(ball.centre, float(ball.weights @ t) / float(ball.weights.sum()), some))
     return out
 
 
@@ -495,7 +444,7 @@ def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet])
         weights /= weights.sum()
         centre = weights @ sample.rows
         t = np.square(sample.rows - centre).sum(axis=1) + sample.extra
-        out.append(Start(centre, float(weights @ t), weights > 0.0))
+        out.append(Start(centre, float(weights @ t), np.flatnonzero(weights)))
     return out
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dominantsets._typing import Ints
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.graph_tree import GraphGroup
-from dominantsets.clusters.scales import Ball, Scales
+from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
 from dominantsets.compiled.threads import parallel_map, thread_slices

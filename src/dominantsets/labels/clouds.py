@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from scipy.special import logsumexp
 
-from dominantsets._typing import Flags, Floats
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -37,7 +37,7 @@ class Start(NamedTuple):
 
     centre: Floats
     square: float
-    members: Flags
+    members: Ints
 
 
 @dataclass
@@ -113,7 +113,7 @@ def fit_clouds(
     clusters, and every object with the nearest centre; ``counted``: shares decide between clusters, too.
     """
     n, rows, points = len(sample.rows), sample.rows, sample.points(sample.rows, sample.extra)
-    sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
+    sizes = np.array([max(1.0, float(start.members.size)) for start in starts])
     clouds = Clouds(
         np.array([start.centre for start in starts]),
         np.array([max(start.square, 1e-300) for start in starts]) / dimension,
@@ -126,7 +126,7 @@ def fit_clouds(
     floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
     clouds.variances = np.maximum(clouds.variances, floor)
     if noise:
-        covered = np.any([start.members for start in starts], axis=0).mean()
+        covered = np.unique(np.concatenate([start.members for start in starts])).size / n
         clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
         clouds.width = max(spread / dimension, floor)
     last, calm = -np.inf, 0
