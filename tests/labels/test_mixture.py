@@ -308,7 +308,8 @@ def test_what_a_background_knows_of_the_clusters(kind):
     width = float(np.square(far - middle).mean())
     clouds = Clouds(centres, np.full(k, 0.16), np.full(k, 1.0 / k), 3.0, 0.5, middle, width)
     outside = np.repeat([0.0, 1.0], 450)
-    fit = Fit(clouds, np.eye(k)[np.append(y, y)] * (1.0 - outside)[:, None], outside, 0.0)
+    home = np.append(y, y)
+    fit = Fit(clouds, home, sp.csr_array(np.eye(k)[home] * (1.0 - outside)[:, None]), outside, 0.0)
     near, error = mixture._nearness(sample, fit)
     assert error < 0.03
     if kind == "noise":

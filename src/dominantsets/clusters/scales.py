@@ -27,6 +27,7 @@ from dominantsets.solvers.result import HALTS, End
 SAMPLE = 6_000  # objects of the tree, and so many for each cluster that is asked for or found
 SAMPLE_A_CLUSTER = 40
 CLOSER = 4  # times as many objects, where groups are hardly seen
+WORTH = 2.0  # times as many objects, below which a second tree shows hardly more than the first
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
@@ -87,7 +88,7 @@ class Scales:
         size = min(CLOSER * self.objects.size, self._similarity.large_sample, self.n)
         nodes = [ball.node for ball in self.alone or self.balls if ball.node is not None]
         hardly = self.tree is not None and any(node.size < 2 * self.tree.least for node in nodes)
-        return size if hardly and len(nodes) > 1 and size > self.objects.size else 0
+        return size if hardly and len(nodes) > 1 and size >= WORTH * self.objects.size else 0
 
     def _limit(self, size: int) -> int:
         return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
@@ -351,13 +352,14 @@ class OwnScales(Iterator[DominantSet]):
                 if abs(self._shift(k) - cluster.shift) <= 1e-9 * (1.0 + abs(cluster.shift))
             ]
             self._next = same[0] + 1 if same else self._next + 1
-            self._take(cluster, self._scales.balls[self._next - 1])
+            self._take(cluster, self._scales.balls[self._next - 1], self.labels[cluster.members])
 
     def _shift(self, k: int) -> float:
         return self._scales.shift(self._scales.balls[k].kappa)
 
-    def _take(self, cluster: DominantSet, ball: Ball) -> None:
-        free = cluster.members[self.labels[cluster.members] < 0]
+    def _take(self, cluster: DominantSet, ball: Ball, names: Ints) -> None:
+        """A new cluster; ``names`` are the labels of its members so far."""
+        free = cluster.members[names < 0]
         self.labels[free] = len(self.balls)
         self.balls.append(ball)
         self._sizes.append(free.size)
@@ -375,8 +377,9 @@ class OwnScales(Iterator[DominantSet]):
             found = self._solve()
             self._next += 1
             self.end = HALTS.get(found.status)
-            if self._is_new(found) and len(found) >= self._least:
-                self._take(found, ball)
+            names = self.labels[found.members]
+            if self._is_new(names) and len(found) >= self._least:
+                self._take(found, ball, names)
                 return found
             self.n_skipped += 1
         raise StopIteration
@@ -393,13 +396,12 @@ class OwnScales(Iterator[DominantSet]):
             raise KeyboardInterrupt
         return found
 
-    def _is_new(self, found: DominantSet) -> bool:
-        """Whether a set is not one that was found before, come upon again."""
-        names = self.labels[found.members]
+    def _is_new(self, names: Ints) -> bool:
+        """Whether a set, by the labels of its members, is not one that was found before, come upon again."""
         taken = np.bincount(names[names >= 0], minlength=1)
         other = int(taken.argmax())
         size = self._sizes[other] if self._sizes else 0
-        return int(taken[other]) <= SAME * max(len(found), size)
+        return int(taken[other]) <= SAME * max(names.size, size)
 
 
 def solved(

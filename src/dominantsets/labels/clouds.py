@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial import ConvexHull, QhullError
 from scipy.special import logsumexp
 
@@ -90,7 +91,8 @@ class Fit(NamedTuple):
     """Clouds that were fitted: what each object has of every cluster and of the background."""
 
     clouds: Clouds
-    parts: Floats
+    home: Ints  # the cluster of which it has most
+    parts: sp.csr_array  # objects x clusters
     outside: Floats
     likelihood: float
 
@@ -157,8 +159,8 @@ def fit_clouds(
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
     rates = 0.5 / clouds.variances
-    parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
-    return Fit(clouds, parts, outside, likelihood)
+    home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    return Fit(clouds, home, parts, outside, likelihood)
 
 
 def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[Floats, Floats, float]:

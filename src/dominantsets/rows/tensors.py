@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows import tensor_operations
-from dominantsets.rows.base import Recipe, Round, Rows
+from dominantsets.rows.base import Mixture, Recipe, Round, Rows
 from dominantsets.rows.tensor_points import TensorPoints
 
 _T = TypeVar("_T")
@@ -288,6 +288,11 @@ class TensorRows(Rows):
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         return np.asarray(self.ask(operation, *common, each=[(np.asarray(objects),)])[0])
+
+    def mix_each(self, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        """In one round."""
+        found: list[Mixture] = self.ask("mix_each", recipe, sets)[0] if sets else []
+        return found
 
     def solver(self, algorithm: str, only: str) -> str:
         if algorithm not in ("auto", only):
