@@ -13,6 +13,7 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT
+from dominantsets.rows import fused
 from dominantsets.rows.points import EPS, Points
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
@@ -94,7 +95,8 @@ class TensorPoints(Points):
             here, size = c[going], kappa[going]
             t = self._squares(here)
             radius = _radius(t, size, r2[going])
-            new = (radius[:, None] - t).clamp_min_(0.0).div_(size[:, None]) @ self._rows
+            inner = torch.sub(radius[:, None], t, out=t).clamp_min_(0.0)
+            new = (inner @ self._rows).div_(size[:, None])
             move = new - here
             moved, last = move.square().sum(1), before[going]
             along, length = (move * last).sum(1), last.square().sum(1)
@@ -190,6 +192,14 @@ def _parts(t: Tensor, logs: Tensor, nearest: bool) -> Tensor:
 
 def _radius(t: Tensor, kappa: Tensor, r2: Tensor) -> Tensor:
     """The squared radius of each row at which sum max(0, r2 - t) is kappa, sought from r2 on."""
+    if not fused.usable(t.device):
+        return _plain_radius(t, kappa, r2)
+    return fused.with_fallback(
+        lambda: fused.kernels().radius(t, kappa, r2, modes.PASSES), lambda: _plain_radius(t, kappa, r2)
+    )
+
+
+def _plain_radius(t: Tensor, kappa: Tensor, r2: Tensor) -> Tensor:
     r2 = torch.where(r2 > 0.0, r2, torch.inf)
     last = torch.full_like(r2, -1.0)
     least = t.amin(1) + kappa
