@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx, is_tensor
@@ -200,9 +201,8 @@ def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:
 
     def work(part: slice) -> None:
         for k in range(part.start, part.stop):
-            cluster = clusters[k]
-            mine = cores[cluster.members] == k  # all of them, unless clusters overlap
-            memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
+            # all of the members have this core, unless clusters overlap
+            put_memberships(cores, clusters[k].members, clusters[k].weights, k, memberships)
 
     parallel_map(work, thread_slices(len(clusters), 8))
     return memberships

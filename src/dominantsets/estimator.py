@@ -566,13 +566,13 @@ class DominantSets(
     def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
-        labels, probabilities = cores.copy(), self._memberships.copy()
+        labels, probabilities = cores, self._memberships
         sentence = "the labels are those of the dominant sets: all others are -1."
         self._rule: Any = None
         self._levels: list[Core] = []
         self._averages: list[Any] = []
         if self.assign == "average":
-            labels = assign_by_average(similarity, clusters, labels)
+            labels = assign_by_average(similarity, clusters, cores)
             self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
             sentence = "everybody is in the cluster with the highest average similarity."
         elif self.assign == "correlation" and clusters:
@@ -599,7 +599,8 @@ class DominantSets(
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         self.assignment_rate_ = float((labels >= 0).mean())
         # as the caller's own data are kept: Dask arrays in the same chunks
-        self.labels_, self.core_labels_ = similarity.as_given(labels), similarity.as_given(cores)
+        self.labels_ = similarity.as_given(labels.copy() if labels is cores else labels)
+        self.core_labels_ = similarity.as_given(cores)
         self.memberships_ = similarity.as_given(self._memberships)
         self.probabilities_ = similarity.as_given(np.where(labels < 0, 0.0, probabilities))
         del self._cores, self._memberships

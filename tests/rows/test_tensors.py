@@ -783,3 +783,14 @@ def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     monkeypatch.setattr(tensors, "_room", {})
     with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
         as_similarity(X, "sqeuclidean")
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(1,), (1_000, 37), (0, 3)])
+def test_large_results_come_in_pieces(dtype, shape, device, monkeypatch):
+    monkeypatch.setattr(tensors, "PIECE_BYTES", 1_024)
+    x = torch.arange(int(np.prod(shape)), device=device).reshape(shape).to(dtype)
+    found = tensors.in_pieces(x)
+    np.testing.assert_array_equal(found, x.cpu().numpy())
+    assert found.dtype == x.cpu().numpy().dtype
+    np.testing.assert_array_equal(tensors.in_pieces(x.T), x.cpu().numpy().T)

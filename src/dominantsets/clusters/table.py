@@ -13,6 +13,7 @@ from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.compiled.members import elsewhere
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
@@ -115,7 +116,7 @@ class Selection:
         def work(part: slice) -> list[Row]:
             out = []
             for k in range(part.start, part.stop):
-                others = int(np.count_nonzero(labels[clusters[k].members] != k))
+                others = int(elsewhere(labels, clusters[k].members, k))
                 out.append(self.rows[k]._replace(labelled=int(sizes[k]), elsewhere=others))
             return out
 

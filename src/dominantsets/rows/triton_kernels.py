@@ -2,9 +2,10 @@
 
 The plain forms in tensor_dual.py and tensor_points.py say what they compute, and stay: they serve CPUs,
 streamed features, and machines without Triton. A plain sweep writes the n × s values, reads them for a
-comparison, and reads that for the places; here a tile of values lives in registers, and only the candidates are written. The candidates'
-values in float64 are made of rows that are read once, without a copy of them. A start's threshold is found by
-one program that reads its candidates a few times, where the plain form takes fifty kernels.
+comparison, and reads that for the places; here a tile of values lives in registers, and only the candidates
+are written. The candidates' values in float64 are made of rows that are read once, without a copy of them.
+A start's threshold is found by one program that reads its candidates a few times, where the plain form
+takes fifty kernels.
 """
 
 from __future__ import annotations
