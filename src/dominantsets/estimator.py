@@ -597,12 +597,16 @@ class DominantSets(
         if self._rule is None or self._noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
-        self.assignment_rate_ = float((labels >= 0).mean())
+        noise = labels < 0
+        self.assignment_rate_ = 1.0 - float(noise.mean())
         # as the caller's own data are kept: Dask arrays in the same chunks
         self.labels_ = similarity.as_given(labels.copy() if labels is cores else labels)
         self.core_labels_ = similarity.as_given(cores)
         self.memberships_ = similarity.as_given(self._memberships)
-        self.probabilities_ = similarity.as_given(np.where(labels < 0, 0.0, probabilities))
+        if probabilities is self._memberships:
+            probabilities = probabilities.copy()
+        probabilities[noise] = 0.0
+        self.probabilities_ = similarity.as_given(probabilities)
         del self._cores, self._memberships
 
     @property

@@ -28,7 +28,7 @@ def points_of(where, X, extra):
 @pytest.fixture(autouse=True)
 def no_sample_is_small(monkeypatch):
     if importlib.util.find_spec("torch"):
-        monkeypatch.setattr("dominantsets.rows.tensor_points.LARGE", 0)
+        monkeypatch.setattr("dominantsets.rows.tensor_points.LARGE", {"cuda": 0, "cpu": 0})
 
 
 def squares_of(X, extra, centres):

@@ -18,6 +18,7 @@ from dominantsets.clusters.filling import Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
+from dominantsets.compiled.members import claim, taken_by
 from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates, Spread
@@ -69,6 +70,8 @@ class Scales:
         self.roots: list[Node] = []
         self.alone: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
+        if size <= similarity.large_sample < WORTH * size:  # not worth a second tree, but a larger first
+            size = similarity.large_sample
         while True:
             self._look(spread, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
@@ -352,17 +355,15 @@ class OwnScales(Iterator[DominantSet]):
                 if abs(self._shift(k) - cluster.shift) <= 1e-9 * (1.0 + abs(cluster.shift))
             ]
             self._next = same[0] + 1 if same else self._next + 1
-            self._take(cluster, self._scales.balls[self._next - 1], self.labels[cluster.members])
+            self._take(cluster, self._scales.balls[self._next - 1], taken_by(self.labels, cluster.members))
 
     def _shift(self, k: int) -> float:
         return self._scales.shift(self._scales.balls[k].kappa)
 
     def _take(self, cluster: DominantSet, ball: Ball, names: Ints) -> None:
         """A new cluster; ``names`` are the labels of its members so far."""
-        free = cluster.members[names < 0]
-        self.labels[free] = len(self.balls)
+        self._sizes.append(claim(self.labels, cluster.members, names, len(self.balls)))
         self.balls.append(ball)
-        self._sizes.append(free.size)
 
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
@@ -377,7 +378,7 @@ class OwnScales(Iterator[DominantSet]):
             found = self._solve()
             self._next += 1
             self.end = HALTS.get(found.status)
-            names = self.labels[found.members]
+            names = taken_by(self.labels, found.members)
             if self._is_new(names) and len(found) >= self._least:
                 self._take(found, ball, names)
                 return found

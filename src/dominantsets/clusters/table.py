@@ -13,7 +13,7 @@ from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
-from dominantsets.compiled.members import elsewhere
+from dominantsets.compiled.members import elsewhere, sizes_of
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
@@ -111,7 +111,7 @@ class Selection:
 
     def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
         """With what the labels say: how many each cluster has, and which members are elsewhere."""
-        sizes = np.bincount(labels[labels >= 0], minlength=len(clusters))
+        sizes = sizes_of(labels, len(clusters))
 
         def work(part: slice) -> list[Row]:
             out = []

@@ -370,14 +370,14 @@ def settle(
     ``chains`` come by rising size, so that the smaller dies into the larger. Objects of one that has just
     died are those of the one it died into.
     """
-    X, known = state.X, state.counters[CHAINS]
+    X, known, alive, size, into = state.X, state.counters[CHAINS], state.alive, state.size, state.into
     on, order, leant = np.zeros(known), np.empty(known, np.int64), np.empty(known, np.int64)
     for k in range(chains.size):
         order[chains[k]] = k
     for k in range(chains.size):
         a, own, n_leant = chains[k], 0, 0
         for i in range(leanings.end[k - 1] if k else 0, leanings.end[k]):
-            b = survivor(state, leanings.holder[i])
+            b = survivor(alive, into, leanings.holder[i])
             if on[b] == 0.0:
                 leant[n_leant] = b
                 n_leant += 1
@@ -398,11 +398,11 @@ def settle(
             share = on[b] / total
             on[b] = 0.0
             better = share > top or (share == top and to >= 0 and order[b] < order[to])
-            if better and outranks(state, b, a):
+            if better and outranks(alive, size, b, a):
                 top, to = share, b
         if to < 0:
             for b in chains:
-                if (to < 0 or state.size[b] > state.size[to]) and outranks(state, b, a):
+                if (to < 0 or size[b] > size[to]) and outranks(alive, size, b, a):
                     gap, one, other = 0.0, state.centre[a], state.centre[b]
                     for first in range(0, X.shape[1], STRETCH):  # most are far in the first coordinates
                         for j in range(first, min(first + STRETCH, X.shape[1])):
@@ -412,20 +412,20 @@ def settle(
                     if gap < reach:
                         to = b
         if to >= 0:
-            state.alive[a], state.died[a], state.into[a] = False, level, to
+            alive[a], state.died[a], into[a] = False, level, to
             state.sequence[a] = state.counters[DEATHS]
             state.counters[DEATHS] += 1
-            state.size[to] += state.size[a]
+            size[to] += size[a]
     for i in range(X.shape[0]):
         if state.holder[i] >= 0:
-            state.holder[i] = survivor(state, state.holder[i])
+            state.holder[i] = survivor(alive, into, state.holder[i])
 
 
 @reassociated
-def survivor(state: State, a: int) -> int:
+def survivor(alive: NDArray[np.bool_], into: Ints, a: int) -> int:
     """The chain that is alive, of those that a chain has died into."""
-    while not state.alive[a]:
-        a = state.into[a]
+    while not alive[a]:
+        a = into[a]
     return a
 
 
@@ -449,8 +449,11 @@ def sharpen(state: State, chains: Ints, lists: Lists, kappa: float, level: int) 
 
 
 @reassociated
-def outranks(state: State, b: int, a: int) -> bool:
-    """Whether chain b is alive and larger than a; of equals, the older."""
-    if b == a or not state.alive[b]:
+def outranks(alive: NDArray[np.bool_], size: Ints, b: int, a: int) -> bool:
+    """Whether chain b is alive and larger than a; of equals, the older.
+
+    It takes the two arrays: to count the references to all those of a state takes longer than the question.
+    """
+    if b == a or not alive[b]:
         return False
-    return state.size[b] > state.size[a] or (state.size[b] == state.size[a] and b < a)
+    return size[b] > size[a] or (size[b] == size[a] and b < a)

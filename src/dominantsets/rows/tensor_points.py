@@ -17,7 +17,7 @@ from dominantsets.rows import fused
 from dominantsets.rows.points import EPS, Points
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
-LARGE = 2**28  # products of one step from which it is made on the device
+LARGE = {"cuda": 2**24, "cpu": 2**28}  # products of one step from which it is made on the device
 BEYOND = 1e8  # roundings of a squared distance from which a ball is large enough for products
 
 
@@ -74,7 +74,7 @@ class TensorPoints(Points):
         Products leave a small ball far from 0 only rounding: such ones are followed on the host.
         """
         large = radii > BEYOND * self.rows.shape[1] * EPS * self._longest
-        if len(centres) * self.rows.size < LARGE:  # few of them: host threads are sooner done than kernels
+        if len(centres) * self.rows.size < LARGE[self.device.type]:  # host threads are sooner done
             large[:] = False
         centres, radii = centres.copy(), radii.copy()
         if not large.all():
