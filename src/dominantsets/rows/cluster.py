@@ -99,7 +99,7 @@ def _n_threads() -> int:
 
 
 def _release(futures: Iterable[Any]) -> None:
-    """Give futures up, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
+    """Give futures up now, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
     for future in futures:
         future.release()
 
