@@ -71,7 +71,7 @@ def kills(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
 
 def during_fits(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
-    return interrupts(fits(), -(-count // len(FITS)), rng, folder / "said")
+    return interrupts(fits(folder / "said"), -(-count // len(FITS)), rng, folder / "said")
 
 
 def during_commands(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
