@@ -48,7 +48,7 @@ FITS: dict[str, tuple[Any, Any]] = {
 
 
 class Case(NamedTuple):
-    """Something that is interrupted; whether what it leaves is right, given its exit code; how long it takes."""
+    """Something that is interrupted, whether what it leaves is right, by its exit code, and its duration."""
 
     start: Start
     right: Callable[[int], bool]

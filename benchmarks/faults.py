@@ -126,6 +126,7 @@ def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
         def kill() -> None:
             while not over.wait(EVERY):
+                cluster.scale(2)  # on a busy machine Dask may have given both up
                 # Dask gives up a worker that dies before it has started
                 alive = [
                     nanny.process for nanny in cluster.workers.values() if nanny.status == Status.running
