@@ -31,7 +31,7 @@ class TooSlow(BaseException):
 
 
 class Limited:
-    """Fails a test that takes more than its seconds of the processor; runs the chosen ones, in their order."""
+    """Fails a test that takes more than its seconds; runs the chosen ones, in their order."""
 
     def __init__(self, seconds: Callable[[str], float], chosen: list[str] | None = None) -> None:
         self._seconds, self._chosen = seconds, chosen
@@ -121,7 +121,15 @@ class Changed:
 
 def load() -> None:
     """Load once, before the forks, what every test would load, but nothing of the package."""
-    for name in ("hypothesis", "networkx", "numba", "pandas", "scipy.io", "scipy.sparse.csgraph", "scipy.stats"):
+    for name in (
+        "hypothesis",
+        "networkx",
+        "numba",
+        "pandas",
+        "scipy.io",
+        "scipy.sparse.csgraph",
+        "scipy.stats",
+    ):
         importlib.import_module(name)
     for name in ("sklearn.cluster", "sklearn.datasets", "sklearn.metrics", "sklearn.mixture", "dask.array"):
         importlib.import_module(name)

@@ -80,9 +80,7 @@ def _left_out(node: ast.AST) -> Iterator[ast.AST]:
 def faults(source: str, seed: str) -> list[Fault]:
     """All that can be made, shuffled."""
     tree = ast.parse(source)
-    skipped = {
-        id(inner) for node in ast.walk(tree) for part in _left_out(node) for inner in ast.walk(part)
-    }
+    skipped = {id(inner) for node in ast.walk(tree) for part in _left_out(node) for inner in ast.walk(part)}
     owner: dict[int, str] = {}
     _name(tree, "", False, owner)
     found = []

@@ -1,15 +1,16 @@
 """How many small faults of the code the tests find: mutants, each run against the tests that reach it.
 
 Run ``python benchmarks/mutants.py [clusters/evidence.py ...] [--count 25] [--survivors] [--seconds 1e9]``; it
-prints all and writes results/mutants.json, file by file, so that a stopped run goes on where it was: files that
-have as many mutants there are passed over, unless they have changed. ``--survivors`` runs only those again that
-have survived, after tests have been written.
+prints all and writes results/mutants.json, file by file, so that a stopped run goes on where it was: files
+that have as many mutants there are passed over, unless they have changed. ``--survivors`` runs only those
+again that have survived, after tests have been written.
 
-One mutant changes one place of one file: a comparison, an operator of arithmetic, a number, a condition, ``and``
-to ``or``, what is returned. It is *killed* where a test fails, raises, or takes more than 2 seconds and four times
-what it takes otherwise. Its tests are those of its file's list that pass without the change and call the function
-that is changed, the file's own first, then the quickest, together ``BUDGET`` seconds at most. Files of compiled/
-run as plain Python (NUMBA_DISABLE_JIT). Why a survivor is one is said in _survivors.py.
+One mutant changes one place of one file: a comparison, an operator of arithmetic, a number, a condition,
+``and`` to ``or``, what is returned. It is *killed* where a test fails, raises, or takes more than 2 seconds
+and four times what it takes otherwise. Its tests are those of its file's list that pass without the change
+and call the function that is changed, the file's own first, then the quickest, together ``BUDGET`` seconds
+at most. Files of compiled/ run as plain Python (NUMBA_DISABLE_JIT). Why a survivor is one is said in
+_survivors.py.
 """
 
 from __future__ import annotations
@@ -23,10 +24,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _machine import machine, pin_threads
-
-pin_threads(1)
 from _forks import ROOT, SOURCE, killed, load, reach
+from _machine import machine, pin_threads
 from _mutations import Fault, faults, faulty
 from _survivors import REASONS
 
@@ -172,14 +171,22 @@ def run(file: str, args: argparse.Namespace, row: dict[str, Any], until: float) 
         row["killed"] += dead
         if not dead:
             row["survivors"].append(row_of(file, fault, len(some)))
-        print("killed  " if dead else "survived", file, f"{fault.line} {fault.function}:", fault.change, flush=True)
+        print(
+            "killed  " if dead else "survived",
+            file,
+            f"{fault.line} {fault.function}:",
+            fault.change,
+            flush=True,
+        )
     return row
 
 
 def _kept(row: dict[str, Any], fault: Fault) -> dict[str, Any]:
     """What a row says of a survivor already, where no reason is written down."""
     for one in row["survivors"]:
-        if (one["line"], one["change"]) == (fault.line, fault.change) and one["reason"].startswith("no quick"):
+        if (one["line"], one["change"]) == (fault.line, fault.change) and one["reason"].startswith(
+            "no quick"
+        ):
             return {"reason": one["reason"]}
     return {}
 
@@ -205,12 +212,15 @@ def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="of the package, e.g. labels/mixture.py; all of three rooms if none")
+    parser.add_argument(
+        "files", nargs="*", help="of the package, e.g. labels/mixture.py; all of three rooms if none"
+    )
     parser.add_argument("--count", type=int, default=25, help="mutants of each file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--survivors", action="store_true", help="only those again that have survived")
     parser.add_argument("--seconds", type=float, default=1e9, help="no new mutant after so long")
     args = parser.parse_args()
+    pin_threads(1)
     load()
     until = time.monotonic() + args.seconds
     rows = json.loads(OUT.read_text(encoding="utf-8"))["files"] if OUT.exists() else {}

@@ -66,7 +66,9 @@ def test_the_level_and_the_point_of_a_pass(n, shared):
     assert whole == pytest.approx(1.0)
     assert squares == pytest.approx(np.sum(x[inside] ** 2 / share[inside]))
     np.testing.assert_allclose(image, x @ Y[objects], atol=1e-12)
-    np.testing.assert_allclose(mean, np.average(Y[objects][inside], axis=0, weights=share[inside]), atol=1e-12)
+    np.testing.assert_allclose(
+        mean, np.average(Y[objects][inside], axis=0, weights=share[inside]), atol=1e-12
+    )
 
 
 def test_sums_over_more_than_a_block():
@@ -274,7 +276,7 @@ def test_a_visit_bounds_every_point_whose_image_is_in_the_box(seed, kappa):
     X = np.vstack([rng.dirichlet(np.full(n, 0.3), 4_000), *[point_of(Y, beta, share, w)[0] for w in ends]])
     W = X @ Y
     F = 0.7 + np.square(W).sum(axis=1) + 2.0 * X @ beta - kappa * np.square(X).sum(axis=1)
-    inside = ((W >= low) & (W <= high)).all(axis=1)
+    inside = ((low <= W) & (high >= W)).all(axis=1)
     room = np.empty(n), np.empty(n, np.int32), np.empty(n)
     for best in (-1e3, F.max() - 1.0):
         a, b = low.copy(), high.copy()
@@ -289,7 +291,7 @@ def test_a_visit_bounds_every_point_whose_image_is_in_the_box(seed, kappa):
         better = inside & (best < F)
         assert F[better].max(initial=-np.inf) <= max(bound, best) + 1e-9
         # what is cut off has nothing better, and who is left out is in nothing better
-        assert (better <= ((W >= a) & (W <= b)).all(axis=1)).all()
+        assert (better <= ((a <= W) & (b >= W)).all(axis=1)).all()
         for w in ends:
             x, _ = point_of(Y, beta, share, w)
             f = 0.7 + w @ w + 2.0 * beta @ x - kappa * x @ x
@@ -298,7 +300,7 @@ def test_a_visit_bounds_every_point_whose_image_is_in_the_box(seed, kappa):
                 assert bound >= f - 1e-9
         if mine.size:
             assert bound > best
-            assert ((concave | ((a <= place) & (place <= b)))).all()
+            assert (concave | ((a <= place) & (place <= b))).all()
             assert np.linalg.eigvalsh(np.diag(here) - scatter_of(Y[here_x > 0], share[here_x > 0]))[0] > -1e-9
 
 

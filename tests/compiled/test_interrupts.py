@@ -27,17 +27,18 @@ def test_it_is_raised_where_it_is_asked_for_and_once():
 
 
 def test_it_is_raised_on_leaving():
-    with pytest.raises(KeyboardInterrupt):
-        with DeferredInterrupt():  # noqa: SIM117
-            press()
+    with pytest.raises(KeyboardInterrupt), DeferredInterrupt():
+        press()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_another_exception_is_not_replaced():
-    with pytest.raises(ValueError, match="of the work"):
-        with DeferredInterrupt():  # noqa: SIM117
-            press()
-            raise ValueError("of the work")
+    def work():
+        press()
+        raise ValueError("of the work")
+
+    with pytest.raises(ValueError, match="of the work"), DeferredInterrupt():
+        work()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -148,7 +148,18 @@ def ascended(rule, alphas, columns, walk, budget, *, slot=None, record=None, tol
     stamp = np.full(len(columns), -1)
     none = _kernels.Record(np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8))
     back = _kernels.ascend(
-        rule, float(alphas.max()), alphas, tol, floor, budget, columns, slot, stamp, clock, walk, record or none
+        rule,
+        float(alphas.max()),
+        alphas,
+        tol,
+        floor,
+        budget,
+        columns,
+        slot,
+        stamp,
+        clock,
+        walk,
+        record or none,
     )
     return back, stamp
 
@@ -161,7 +172,7 @@ NAMES = {"fw": _kernels.FW, "pairwise": _kernels.PAIRWISE, "away": _kernels.AWAY
 @pytest.mark.parametrize("start", ["vertex", "barycenter", "few"])
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_steps_are_those_of_the_papers_pseudocode(rule, n, start, shift):
-    """Step by step, and twelve at once: weights, payoffs, value, support, the next two objects, the record."""
+    """Step by step, and twelve at once: weights, payoffs, value, support, next objects, the record."""
     A = random_similarity(n, n)
     few = np.zeros(n)
     few[[0, n // 2, n - 1]] = [0.2, 0.5, 0.3]

@@ -280,7 +280,22 @@ def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
 
     def climb(budget, tol=1e-10):
         return passes.small_climb(
-            X, form, center, inverse, NOBODY, offset, shift, reach, tol, budget, 1.0, 1.0, 0, point, keep, rows
+            X,
+            form,
+            center,
+            inverse,
+            NOBODY,
+            offset,
+            shift,
+            reach,
+            tol,
+            budget,
+            1.0,
+            1.0,
+            0,
+            point,
+            keep,
+            rows,
         )
 
     done, steps, _, _, stale, (w, tau, members, weights, image, f) = climb(200)

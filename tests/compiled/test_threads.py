@@ -57,7 +57,9 @@ def test_results_come_in_the_order_of_the_parts(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(("n", "bytes_a_row", "budget"), [(10, 1, 3), (10, 2, 3), (9, 5, 3), (4, 0, 3), (0, 1, 3)])
+@pytest.mark.parametrize(
+    ("n", "bytes_a_row", "budget"), [(10, 1, 3), (10, 2, 3), (9, 5, 3), (4, 0, 3), (0, 1, 3)]
+)
 def test_blocks_of_rows_fit_their_budget(n, bytes_a_row, budget):
     blocks = list(threads.row_blocks(n, bytes_a_row, budget))
     assert [k for block in blocks for k in range(block.start, block.stop)] == list(range(n))
