@@ -127,74 +127,54 @@ def _is(name: str, other: str) -> bool:
     return other.startswith(name) if name.endswith(":") else other == name
 
 
-def row_of(file: str, fault: Fault, tests: int) -> dict[str, Any]:
-    """A survivor: where, what, and the reason where one is known."""
-    key = f"{fault.function}: {fault.change}"
-    equivalent, reason = REASONS.get(file, {}).get(key, (False, ""))
-    if not reason and not tests:
-        reason = "no quick test of the list reaches it"
-    return {
-        "line": fault.line,
-        "function": fault.function,
-        "change": fault.change,
-        "equivalent": equivalent,
-        "reason": reason,
-    }
-
-
 def run(file: str, args: argparse.Namespace, row: dict[str, Any], until: float) -> dict[str, Any]:
-    """Try mutants of a file, as far as the row does not have them."""
+    """Try those mutants of a file that its row does not have, or those again that have survived."""
     path = SOURCE / file
     source = path.read_text(encoding="utf-8")
-    all_of_them = faults(source, f"{args.seed} {file}")
+    every = faults(source, f"{args.seed} {file}")
     if row.get("digest") != digest(path):
-        row = {"digest": digest(path), "places": len(all_of_them), "mutants": 0, "killed": 0, "survivors": []}
+        row = {"digest": digest(path), "places": len(every), "mutants": 0, "survivors": []}
     alive = {(one["line"], one["function"], one["change"]) for one in row["survivors"]}
-    done = all_of_them[: row["mutants"]]
-    again = [fault for fault in done if (fault.line, fault.function, fault.change) in alive]
-    new = [] if args.survivors else all_of_them[row["mutants"] : args.count]
     if args.survivors:
-        row = {**row, "killed": row["mutants"] - len(again), "survivors": []}
+        todo = [fault for fault in every[: row["mutants"]] if _key(fault) in alive]
     else:
-        row = {**row, "survivors": [row_of(file, fault, 1) | _kept(row, fault) for fault in again]}
-    todo = again if args.survivors else new
-    if not todo:
-        return row
-    tests = candidates(file)
+        todo = every[row["mutants"] : args.count]
+    tests = candidates(file) if todo else {}
     for fault in todo:
         if time.monotonic() > until:
             break
         some = chosen(file, fault.function, tests)
         dead = bool(some) and killed(file, faulty(source, fault), some, plain(file))
-        if not args.survivors:
-            row["mutants"] += 1
-        row["killed"] += dead
+        row["mutants"] += not args.survivors
+        row["survivors"] = [one for one in row["survivors"] if tuple(one.values())[:3] != _key(fault)]
         if not dead:
-            row["survivors"].append(row_of(file, fault, len(some)))
-        print(
-            "killed  " if dead else "survived",
-            file,
-            f"{fault.line} {fault.function}:",
-            fault.change,
-            flush=True,
-        )
+            row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(some)})
+        print("killed  " if dead else "survived", file, *_key(fault), flush=True)
     return row
 
 
-def _kept(row: dict[str, Any], fault: Fault) -> dict[str, Any]:
-    """What a row says of a survivor already, where no reason is written down."""
-    for one in row["survivors"]:
-        if (one["line"], one["change"]) == (fault.line, fault.change) and one["reason"].startswith(
-            "no quick"
-        ):
-            return {"reason": one["reason"]}
-    return {}
+KEYS = ("line", "function", "change")
+
+
+def _key(fault: Fault) -> tuple[int, str, str]:
+    return fault.line, fault.function, fault.change
+
+
+def _told(file: str, one: dict[str, Any]) -> dict[str, Any]:
+    """A survivor with the reason that is written down for it."""
+    reasons = REASONS.get(file, {})
+    equivalent, reason = reasons.get(f"{one['function']}: {one['change']}", (False, ""))
+    if not reason and not one["tests"]:
+        reason = "no quick test of the list calls the function"
+    return {**one, "equivalent": equivalent, "reason": reason}
 
 
 def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
     """The result file, with sums."""
-    tried = sum(row["mutants"] for row in rows.values())
-    dead = sum(row["killed"] for row in rows.values())
+    for file, row in rows.items():
+        row["survivors"] = [_told(file, one) for one in row["survivors"]]
+        row["killed"] = row["mutants"] - len(row["survivors"])
+    tried, dead = (sum(row[key] for row in rows.values()) for key in ("mutants", "killed"))
     same = sum(one["equivalent"] for row in rows.values() for one in row["survivors"])
     content = {
         "machine": machine(),
