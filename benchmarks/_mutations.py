@@ -28,6 +28,7 @@ class Fault:
 
     node: int
     line: int
+    column: int
     function: str  # that runs it; "" where the import of the module does
     change: str
 
@@ -87,7 +88,8 @@ def faults(source: str, seed: str) -> list[Fault]:
     for k, node in enumerate(ast.walk(tree)):
         other = copy.copy(node)
         if id(node) not in skipped and change(other):
-            found.append(Fault(k, node.lineno, owner[id(node)], f"{_words(node)} -> {_words(other)}"))  # type: ignore[attr-defined]
+            where = node.lineno, node.col_offset  # type: ignore[attr-defined]
+            found.append(Fault(k, *where, owner[id(node)], f"{_words(node)} -> {_words(other)}"))
     random.Random(seed).shuffle(found)
     return found
 

@@ -33,6 +33,7 @@ OUT = ROOT / "benchmarks" / "results" / "mutants.json"
 NOTES = ROOT / "build" / "mutants"  # which test reaches what: made again where a test file has changed
 BUDGET = 8.0  # seconds of tests for one mutant
 LONGEST = 4.0  # seconds of one test
+KEYS = ("line", "column", "function", "change")  # of a survivor
 ROOMS = ("labels", "clusters", "compiled")
 ALL = [  # tests of finding clusters and labelling: most of them reach many files
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "clusters").glob("test_*.py")),
@@ -47,6 +48,7 @@ MORE = {  # besides tests/compiled/test_<name>.py, which has the plain forms
     "compiled/embedding.py": ["tests/similarity/test_embedding.py"],
     "compiled/graph.py": ["tests/clusters/test_graph_tree.py"],
     "compiled/hypergraph.py": ["tests/solvers/test_hypergraph.py"],
+    "compiled/jit.py": ["tests/test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once"],
     "compiled/loop.py": ["tests/solvers/test_frank_wolfe.py", "tests/solvers/test_working_set.py"],
     "compiled/modes.py": ["tests/clusters/test_selection.py"],
     "compiled/nearest.py": ["tests/similarity/test_embedding.py"],
@@ -88,19 +90,20 @@ def candidates(file: str) -> dict[str, dict[str, Any]]:
     paths = [own(file), *MORE.get(file, ())] if room else [own(file), *ALL]
     found: dict[str, dict[str, Any]] = {}
     for path in dict.fromkeys(paths):
-        if (ROOT / path).exists():
+        if (ROOT / path.split("::")[0]).exists():
             found.update(_noted(path, plain(file)))
     return found
 
 
 def _noted(path: str, python: bool) -> dict[str, dict[str, Any]]:
-    kept = NOTES / ("plain" if python else "compiled") / path.replace("/", ".")
-    kept = kept.with_suffix(".json")
+    name = path.replace("/", ".").replace("::", ".") + ".json"
+    kept = NOTES / ("plain" if python else "compiled") / name
+    stamp = digest(ROOT / path.split("::")[0])
     content = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    if content.get("digest") != digest(ROOT / path):
+    if content.get("digest") != stamp:
         if not python:
             reach([path], python, 60.0)  # what is compiled on the way is none of a test's seconds
-        content = {"digest": digest(ROOT / path), **reach([path], python, LONGEST)}
+        content = {"digest": stamp, **reach([path], python, LONGEST)}
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(content), encoding="utf-8")
         print(f"{path}: {len(content['tests'])} tests, {len(content['left out'])} left out", flush=True)
@@ -134,7 +137,7 @@ def run(file: str, args: argparse.Namespace, row: dict[str, Any], until: float) 
     every = faults(source, f"{args.seed} {file}")
     if row.get("digest") != digest(path):
         row = {"digest": digest(path), "places": len(every), "mutants": 0, "survivors": []}
-    alive = {(one["line"], one["function"], one["change"]) for one in row["survivors"]}
+    alive = {_row_key(one) for one in row["survivors"]}
     if args.survivors:
         todo = [fault for fault in every[: row["mutants"]] if _key(fault) in alive]
     else:
@@ -146,18 +149,19 @@ def run(file: str, args: argparse.Namespace, row: dict[str, Any], until: float) 
         some = chosen(file, fault.function, tests)
         dead = bool(some) and killed(file, faulty(source, fault), some, plain(file))
         row["mutants"] += not args.survivors
-        row["survivors"] = [one for one in row["survivors"] if tuple(one.values())[:3] != _key(fault)]
+        row["survivors"] = [one for one in row["survivors"] if _row_key(one) != _key(fault)]
         if not dead:
             row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(some)})
         print("killed  " if dead else "survived", file, *_key(fault), flush=True)
     return row
 
 
-KEYS = ("line", "function", "change")
+def _key(fault: Fault) -> tuple[Any, ...]:
+    return tuple(getattr(fault, key) for key in KEYS)
 
 
-def _key(fault: Fault) -> tuple[int, str, str]:
-    return fault.line, fault.function, fault.change
+def _row_key(one: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(one[key] for key in KEYS)
 
 
 def _told(file: str, one: dict[str, Any]) -> dict[str, Any]:

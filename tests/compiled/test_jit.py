@@ -41,6 +41,8 @@ def test_what_each_way_of_compiling_promises():
     flags = {how: getattr(jit, how)(function).targetoptions["fastmath"] for how in _WAYS}
     assert flags == _WAYS
     assert all(getattr(jit, how)(function).targetoptions["nogil"] for how in _WAYS)
+    cached, fresh = (type(made._cache) for made in (jit.compiled(function), numba.njit(function)))
+    assert cached is not fresh  # kept on the disk
 
 
 _WAYS = {
