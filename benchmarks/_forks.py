@@ -1,25 +1,26 @@
-"""Tests in a fork of this process, in which the libraries are loaded already: which functions they reach, and
-whether they fail once a module is changed.
+"""One run of pytest that has all tests loaded, and forks: a fork has one module changed, and runs some tests.
+
+Tests run once without a change, which says how long each takes and which functions it calls. What has been
+loaded, compiled and collected until then costs no fork anything.
 """
 
 from __future__ import annotations
 
 import ast
 import gc
-import importlib
-import json
 import os
 import resource
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
 
-import _pytest.config
 import pytest
+from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dominantsets"
@@ -30,67 +31,94 @@ class TooSlow(BaseException):
     """Of no class that a test or hypothesis would catch."""
 
 
-class Limited:
-    """Fails a test that takes more than its seconds; runs the chosen ones, in their order."""
+class Called(NamedTuple):
+    """What a test does that passes: its seconds of the processor, and file:function of those it calls."""
 
-    def __init__(self, seconds: Callable[[str], float], chosen: list[str] | None = None) -> None:
-        self._seconds, self._chosen = seconds, chosen
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self._chosen is not None:
-            by_name = {item.nodeid: item for item in items}
-            items[:] = [by_name[name] for name in self._chosen]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        yield from self._watch(item)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        yield from self._watch(item)
-
-    def _watch(self, item: pytest.Item) -> Iterator[None]:
-        def stop(number: int, frame: Any) -> None:
-            raise TooSlow(item.nodeid)
-
-        signal.signal(signal.SIGPROF, stop)
-        signal.setitimer(signal.ITIMER_PROF, self._seconds(item.nodeid), 0.5)
-        try:
-            return (yield)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
+    seconds: float
+    functions: frozenset[str]
 
 
-class Reached:
-    """Notes for each test that passes its seconds, and the functions of the package that it calls."""
+class Forking:
+    """The plugin: runs all tests once, then ``work`` with this object, which can say what a change does."""
 
-    def __init__(self) -> None:
-        self.tests: dict[str, dict[str, Any]] = {}
+    def __init__(self, longest: float, work: Callable[[Forking], None]) -> None:
+        self._longest, self._work = longest, work
+        self._items: dict[str, pytest.Item] = {}
+        self.tests: dict[str, Called] = {}
         self.left_out: list[str] = []
-        self._seen: set[Any] = set()
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self._seen, self._passed, began = set(), True, time.process_time()
-        sys.settrace(self._call)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(None)
-            if self._passed:
-                self.tests[item.nodeid] = {
-                    "seconds": round(time.process_time() - began, 3),
-                    "functions": sorted(filter(None, map(_function, self._seen))),
-                }
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for item in session.items:
+            self._items[item.nodeid] = item
+            seen: set[Any] = set()
+            began = time.process_time()
+            with _traced(seen):
+                passed = _passes(item, self._longest)
+            if passed:
+                functions = frozenset(filter(None, map(_function, seen)))
+                self.tests[item.nodeid] = Called(time.process_time() - began, functions)
             else:
                 self.left_out.append(item.nodeid)
+        gc.collect()
+        gc.freeze()
+        self._work(self)
+        return True
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._passed &= report.passed
+    def killed(self, file: str, tree: ast.AST, tests: list[str]) -> bool:
+        """Whether one of the tests fails or takes far longer once the file is changed."""
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                _limit(10.0 + 5.0 * sum(self.tests[name].seconds for name in tests))
+                _change(file, tree)
+                limits = {name: 2.0 + 4.0 * self.tests[name].seconds for name in tests}
+                status = int(not all(_passes(self._items[name], limits[name]) for name in tests))
+            finally:
+                os._exit(status)
+        # one that waits for ever takes no time of the processor
+        until = time.monotonic() + 120.0 + 20.0 * sum(self.tests[name].seconds for name in tests)
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return status != 0
+            if time.monotonic() > until:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.002)
 
-    def _call(self, frame: Any, event: str, argument: Any) -> None:
-        self._seen.add(frame.f_code)
+
+def run(paths: list[str], plain: bool, longest: float, work: Callable[[Forking], None]) -> None:
+    """Load the tests of some paths, compiled code as plain Python or not; then do ``work``, all in a fork."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.environ.pop("DOMINANTSETS_DATA", None)
+            if plain:
+                os.environ["NUMBA_DISABLE_JIT"] = "1"
+            os.chdir(ROOT)
+            sys.dont_write_bytecode = False
+            options = ["-q", "-s", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            status = int(pytest.main([*options, "-W", "ignore", *paths], [Forking(longest, work)]))
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise SystemExit(f"the tests of {', '.join(paths)} could not be run.")
+
+
+@contextmanager
+def _traced(seen: set[Any]) -> Iterator[None]:
+    def call(frame: Any, event: str, argument: Any) -> None:
+        seen.add(frame.f_code)
+
+    sys.settrace(call)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
 
 
 def _function(code: Any) -> str:
@@ -100,108 +128,97 @@ def _function(code: Any) -> str:
     return f"{Path(code.co_filename).relative_to(SOURCE)}:{code.co_qualname.split('.<locals>')[0]}"
 
 
-class Changed:
-    """Imports one module from a changed tree."""
+def _passes(item: pytest.Item, seconds: float) -> bool:
+    """Whether a test passes within some seconds of the processor."""
 
-    def __init__(self, name: str, path: Path, tree: ast.AST) -> None:
-        self._name, self._path, self._tree = name, path, tree
+    def stop(number: int, frame: Any) -> None:
+        raise TooSlow(item.nodeid)
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        from importlib.machinery import ModuleSpec
-
-        return ModuleSpec(name, self, origin=str(self._path)) if name == self._name else None  # type: ignore[arg-type]
-
-    def create_module(self, spec: Any) -> None:
-        """None: as usual."""
-
-    def exec_module(self, module: Any) -> None:
-        module.__file__ = str(self._path)
-        exec(compile(self._tree, str(self._path), "exec"), vars(module))  # type: ignore[arg-type]
-
-
-def load() -> None:
-    """Load once, before the forks, what every test would load, but nothing of the package."""
-    for name in (
-        "hypothesis",
-        "networkx",
-        "numba",
-        "pandas",
-        "scipy.io",
-        "scipy.sparse.csgraph",
-        "scipy.stats",
-    ):
-        importlib.import_module(name)
-    for name in ("sklearn.cluster", "sklearn.datasets", "sklearn.metrics", "sklearn.mixture", "dask.array"):
-        importlib.import_module(name)
-    for plugin in _pytest.config.default_plugins:
-        importlib.import_module(f"_pytest.{plugin}")
-    importlib.import_module("numba").njit(lambda x: x + 1.0)(1.0)  # loads what compiling and its caches need
-    sys.dont_write_bytecode = False
-    gc.freeze()
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.5)
+    try:
+        with _silent():
+            reports = runtestprotocol(item, log=False, nextitem=None)
+        return all(report.passed for report in reports)
+    except TooSlow:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def reach(paths: list[str], plain: bool, seconds: float) -> dict[str, Any]:
-    """The tests of some files that pass within their seconds, and the functions that they reach."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-
-        def work() -> int:
-            reached = Reached()
-            _run(paths, [reached, Limited(lambda name: seconds)])
-            content = {"tests": reached.tests, "left out": reached.left_out}
-            Path(out.name).write_text(json.dumps(content), encoding="utf-8")
-            return 0
-
-        _forked(work, plain, 1e5)
-        return json.loads(Path(out.name).read_text(encoding="utf-8") or '{"tests": {}, "left out": []}')  # type: ignore[no-any-return]
-
-
-def killed(file: str, tree: ast.AST | None, tests: dict[str, float], plain: bool) -> bool:
-    """Whether one of the tests (with their seconds) fails or takes far longer once the file is changed."""
-
-    def work() -> int:
-        if tree is not None:
-            name = "dominantsets." + file.removesuffix(".py").replace("/", ".")
-            sys.meta_path.insert(0, Changed(name, SOURCE / file, tree))  # type: ignore[arg-type]
-        paths = sorted({name.split("::")[0] for name in tests})
-        return _run(["-x", *paths], [Limited(lambda name: 2.0 + 4.0 * tests[name], list(tests))])
-
-    return _forked(work, plain, 10.0 + 3.0 * sum(tests.values())) != 0
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing of what a test prints."""
+    kept, null = (os.dup(1), os.dup(2)), os.open(os.devnull, os.O_WRONLY)
+    for place in (1, 2):
+        os.dup2(null, place)
+    os.close(null)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for place, before in zip((1, 2), kept, strict=True):
+            os.dup2(before, place)
+            os.close(before)
 
 
-def _run(arguments: list[str], plugins: list[Any]) -> int:
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore"]
-    return int(pytest.main([*options, *arguments], plugins=plugins))
+def _limit(seconds: float) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _forked(work: Callable[[], int], plain: bool, seconds: float) -> int:
-    """The exit status of a child that works, without output, within limits of time and memory."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            if "MUTANTS_LOUD" not in os.environ:
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, 1)
-                os.dup2(null, 2)
-            os.environ.pop("DOMINANTSETS_DATA", None)
-            if plain:  # compiled code as plain Python
-                import numba
+# a changed module ---------------------------------------------------------------------------------------
 
-                os.environ["NUMBA_DISABLE_JIT"] = "1"
-                numba.core.config.DISABLE_JIT = 1
-            os.chdir(ROOT)
-            status = work()
-        finally:
-            os._exit(status)
-    waits = time.monotonic() + 60.0 + 10.0 * seconds  # one that waits for ever takes no time of the processor
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() > waits:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(0.01)
+
+def _change(file: str, tree: ast.AST) -> None:
+    """Make a module do what a changed tree says, also for those that have imported from it."""
+    name = "dominantsets." + file.removesuffix(".py").replace("/", ".")
+    live, new = sys.modules[name], ModuleType(name)
+    new.__file__, new.__package__ = live.__file__, live.__package__
+    sys.modules[name] = new  # dataclasses look there
+    exec(compile(tree, str(live.__file__), "exec"), vars(new))  # type: ignore[arg-type]
+    sys.modules[name] = live
+    for key, value in vars(new).items():
+        if not key.startswith("__"):
+            _replace(vars(live), key, value)
+
+
+def _replace(names: dict[str, Any], key: str, value: Any) -> None:
+    """Functions and classes stay the same objects; anything else is replaced wherever it was imported."""
+    old = names[key]
+    if isinstance(old, type) and getattr(old, "__module__", "") == names.get("__name__"):
+        for attribute, part in vars(value).items():
+            _adopt(vars(old).get(attribute), part)
+            if isinstance(part, int | float | tuple) and not attribute.startswith("_"):
+                with suppress(AttributeError, TypeError):
+                    setattr(old, attribute, part)
+    elif not _adopt(old, value) and not isinstance(old, ModuleType | type):
+        for module in [m for n, m in list(sys.modules.items()) if n.startswith("dominantsets")]:
+            if vars(module).get(key) is old:
+                setattr(module, key, value)
+
+
+def _adopt(old: Any, new: Any) -> bool:
+    """Give a function the code and the defaults of another; False where it is none."""
+    one, other = _bare(old), _bare(new)
+    if not (isinstance(one, FunctionType) and isinstance(other, FunctionType)):
+        return isinstance(old, property) and _adopt(old.fget, new.fget)
+    if one.__code__.co_filename == other.__code__.co_filename or one.__module__ == other.__module__:
+        one.__code__, one.__defaults__, one.__kwdefaults__ = (
+            other.__code__,
+            other.__defaults__,
+            other.__kwdefaults__,
+        )
+    return True
+
+
+def _bare(thing: Any) -> Any:
+    """The function within a classmethod, a cache or a context manager."""
+    while not isinstance(thing, FunctionType) or hasattr(thing, "__wrapped__"):
+        inner = getattr(thing, "__func__", None) or getattr(thing, "__wrapped__", None)
+        if inner is None:
+            break
+        thing = inner
+    return thing

@@ -16,6 +16,7 @@ _survivors.py.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import sys
@@ -24,25 +25,28 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _forks import ROOT, SOURCE, killed, load, reach
+from _forks import ROOT, SOURCE, Called, Forking, run
 from _machine import machine, pin_threads
 from _mutations import Fault, faults, faulty
 from _survivors import REASONS
 
 OUT = ROOT / "benchmarks" / "results" / "mutants.json"
-NOTES = ROOT / "build" / "mutants"  # which test reaches what: made again where a test file has changed
-BUDGET = 8.0  # seconds of tests for one mutant
-LONGEST = 4.0  # seconds of one test
+BUDGET = 4.0  # seconds of tests for one mutant
+LONGEST = 2.0  # seconds of one test
 KEYS = ("line", "column", "function", "change")  # of a survivor
 ROOMS = ("labels", "clusters", "compiled")
 ALL = [  # tests of finding clusters and labelling: most of them reach many files
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "clusters").glob("test_*.py")),
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "labels").glob("test_*.py")),
-    "tests/test_hierarchy.py",
-    "tests/test_predict.py",
-    "tests/test_stream.py",
+    str(path.relative_to(ROOT))
+    for room in ("clusters", "labels")
+    for path in sorted((ROOT / "tests" / room).glob("test_*.py"))
 ]
-MORE = {  # besides tests/compiled/test_<name>.py, which has the plain forms
+MORE = {  # besides the file's own, and ALL where it is not compiled
+    "clusters/nested.py": ["tests/test_hierarchy.py"],
+    "clusters/nested_graph.py": ["tests/test_hierarchy.py"],
+    "clusters/nested_path.py": ["tests/test_hierarchy.py"],
+    "clusters/nested_points.py": ["tests/test_hierarchy.py"],
+    "clusters/stream.py": ["tests/test_stream.py"],
+    "labels/partition.py": ["tests/test_predict.py"],
     "compiled/boxes.py": ["tests/solvers/test_global_optimum.py"],
     "compiled/cuts.py": ["tests/clusters/test_tree_cut.py"],
     "compiled/embedding.py": ["tests/similarity/test_embedding.py"],
@@ -84,76 +88,79 @@ def own(file: str) -> str:
     return f"tests/{room}/test_{name}"
 
 
-def candidates(file: str) -> dict[str, dict[str, Any]]:
-    """The tests of a file's list: seconds and functions of each, the file's own first."""
-    room = file.startswith("compiled/")
-    paths = [own(file), *MORE.get(file, ())] if room else [own(file), *ALL]
-    found: dict[str, dict[str, Any]] = {}
-    for path in dict.fromkeys(paths):
-        if (ROOT / path.split("::")[0]).exists():
-            found.update(_noted(path, plain(file)))
-    return found
+def listed(file: str) -> list[str]:
+    """The paths of a file's tests, its own first."""
+    paths = [own(file), *MORE.get(file, ()), *([] if file.startswith("compiled/") else ALL)]
+    return [path for path in dict.fromkeys(paths) if (ROOT / path.split("::")[0]).exists()]
 
 
-def _noted(path: str, python: bool) -> dict[str, dict[str, Any]]:
-    name = path.replace("/", ".").replace("::", ".") + ".json"
-    kept = NOTES / ("plain" if python else "compiled") / name
-    stamp = digest(ROOT / path.split("::")[0])
-    content = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    if content.get("digest") != stamp:
-        if not python:
-            reach([path], python, 60.0)  # what is compiled on the way is none of a test's seconds
-        content = {"digest": stamp, **reach([path], python, LONGEST)}
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(content), encoding="utf-8")
-        print(f"{path}: {len(content['tests'])} tests, {len(content['left out'])} left out", flush=True)
-    return content["tests"]  # type: ignore[no-any-return]
-
-
-def chosen(file: str, function: str, tests: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """The tests that call a function, in their order, and the seconds of each."""
-    name = f"{file}:{function}" if function else f"{file}:"
-    calling = [test for test, row in tests.items() if any(_is(name, other) for other in row["functions"])]
-    first = own(file)
-    calling = calling or [test for test in tests if test.startswith(first)]  # what only the import calls
-    calling.sort(key=lambda test: (not test.startswith(first), tests[test]["seconds"]))
-    out, total = {}, 0.0
+def chosen(file: str, function: str, tests: dict[str, Called]) -> list[str]:
+    """The tests that call a function, in their order."""
+    paths = listed(file)
+    mine = [test for test in tests if any(test.startswith(path) for path in paths)]
+    calling = [test for test in mine if _calls(file, function, tests[test].functions)]
+    calling = calling or [test for test in mine if test.startswith(own(file))]  # what only the import calls
+    calling.sort(key=lambda test: (not test.startswith(own(file)), tests[test].seconds))
+    out, total = [], 0.0
     for test in calling:
-        total += tests[test]["seconds"]
+        total += tests[test].seconds
         if out and total > BUDGET:
             break
-        out[test] = tests[test]["seconds"]
+        out.append(test)
     return out
 
 
-def _is(name: str, other: str) -> bool:
-    return other.startswith(name) if name.endswith(":") else other == name
+def _calls(file: str, function: str, called: frozenset[str]) -> bool:
+    """Whether the function is among those called; where it is none, any one of the file."""
+    if function:
+        return f"{file}:{function}" in called
+    return any(other.startswith(f"{file}:") for other in called)
 
 
-def run(file: str, args: argparse.Namespace, row: dict[str, Any], until: float) -> dict[str, Any]:
-    """Try those mutants of a file that its row does not have, or those again that have survived."""
-    path = SOURCE / file
-    source = path.read_text(encoding="utf-8")
-    every = faults(source, f"{args.seed} {file}")
-    if row.get("digest") != digest(path):
-        row = {"digest": digest(path), "places": len(every), "mutants": 0, "survivors": []}
+def todo(file: str, args: argparse.Namespace, row: dict[str, Any]) -> list[Fault]:
+    """The mutants of a file that its row does not have, or those that have survived."""
+    every = faults((SOURCE / file).read_text(encoding="utf-8"), f"{args.seed} {file}")
+    if not args.survivors:
+        return every[row["mutants"] : args.count]
     alive = {_row_key(one) for one in row["survivors"]}
-    if args.survivors:
-        todo = [fault for fault in every[: row["mutants"]] if _key(fault) in alive]
-    else:
-        todo = every[row["mutants"] : args.count]
-    tests = candidates(file) if todo else {}
-    for fault in todo:
-        if time.monotonic() > until:
-            break
-        some = chosen(file, fault.function, tests)
-        dead = bool(some) and killed(file, faulty(source, fault), some, plain(file))
-        row["mutants"] += not args.survivors
-        row["survivors"] = [one for one in row["survivors"] if _row_key(one) != _key(fault)]
-        if not dead:
-            row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(some)})
-        print("killed  " if dead else "survived", file, *_key(fault), flush=True)
-    return row
+    return [fault for fault in every[: row["mutants"]] if _key(fault) in alive]
+
+
+def up_to_date(file: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a file, a new one where the file has changed."""
+    path = SOURCE / file
+    if row.get("digest") == digest(path):
+        return row
+    places = len(faults(path.read_text(encoding="utf-8"), ""))
+    return {"digest": digest(path), "places": places, "mutants": 0, "survivors": []}
+
+
+def run_all(forking: Forking, some: list[str], args: argparse.Namespace, until: float) -> None:
+    """Mutants of some files, one after another; the results are written after each file."""
+    print(f"{len(forking.tests)} tests pass quickly enough, {len(forking.left_out)} are left out", flush=True)
+    for file in some:
+        rows = read()
+        row = up_to_date(file, rows.get(file, {}))
+        source = (SOURCE / file).read_text(encoding="utf-8")
+        if forking.killed(file, ast.parse(source), chosen(file, "", forking.tests)):
+            raise SystemExit(f"{file}: its tests fail without a change.")
+        for fault in todo(file, args, row):
+            if time.monotonic() > until:
+                break
+            tests = chosen(file, fault.function, forking.tests)
+            dead = bool(tests) and forking.killed(file, faulty(source, fault), tests)
+            row["mutants"] += not args.survivors
+            row["survivors"] = [one for one in row["survivors"] if _row_key(one) != _key(fault)]
+            if not dead:
+                row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(tests)})
+            print("killed  " if dead else "survived", file, *_key(fault), flush=True)
+        rows[file] = row
+        write(rows, args.seed)
+
+
+def read() -> dict[str, Any]:
+    """The rows of the result file."""
+    return json.loads(OUT.read_text(encoding="utf-8"))["files"] if OUT.exists() else {}
 
 
 def _key(fault: Fault) -> tuple[Any, ...]:
@@ -205,12 +212,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9, help="no new mutant after so long")
     args = parser.parse_args()
     pin_threads(1)
-    load()
-    until = time.monotonic() + args.seconds
-    rows = json.loads(OUT.read_text(encoding="utf-8"))["files"] if OUT.exists() else {}
-    for file in args.files or files():
-        rows[file] = run(file, args, rows.get(file, {}), until)
-        write(rows, args.seed)
+    until, rows = time.monotonic() + args.seconds, read()
+    for python in (True, False):
+        some = [file for file in args.files or files() if plain(file) == python]
+        some = [file for file in some if todo(file, args, up_to_date(file, rows.get(file, {})))]
+        if some:
+            paths = list(dict.fromkeys(path for file in some for path in listed(file)))
+            run(paths, python, LONGEST, lambda forking, some=some: run_all(forking, some, args, until))
+    write(read(), args.seed)
 
 
 if __name__ == "__main__":
