@@ -187,6 +187,7 @@ def test_what_is_cut_off_cannot_reach_what_is_needed(seed, ask):
         assert (~fits.any(axis=0)).any()
     if ask > 0.0:
         assert not fits.any()
+        assert not left or (np.abs(spread - 1.0) < 1e-9).all()  # a straight line is left to others
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -327,3 +328,20 @@ def test_a_survey_finds_every_strict_maximum(seed):
                 assert set(np.flatnonzero(point_of(Y, beta, share, w)[0] > 1e-9)) <= set(mine)
             verdicts.append(verdict)
     assert boxes.EMPTY in verdicts
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_saddle_is_no_maximum_and_a_concave_box_has_one(d):
+    """Four objects at ±1: their middle is its own image, a saddle where their scatter 4 / kappa exceeds 1."""
+    Y, beta = np.zeros((4, d)), np.zeros(4)
+    Y[:, 0] = [1.0, 1.0, -1.0, -1.0]
+    everybody, units = np.arange(4, dtype=np.int32), (0.0, 1.0, 0.0, 1e-15)
+    p, room = np.zeros(d), (np.empty(4), np.empty(4, np.int32), np.empty(4))
+    verdicts = {}
+    for kappa, width in ((3.0, 0.01), (5.0, 0.01), (3.0, 0.9)):
+        found = boxes.survey(
+            Y, beta, np.array([1.0 / kappa]), everybody, p, p - width, p + width, units, *room
+        )
+        assert sorted(found[2]) == [0, 1, 2, 3]
+        verdicts[kappa, width] = found[0]
+    assert verdicts == {(3.0, 0.01): boxes.EMPTY, (5.0, 0.01): boxes.SINGLE, (3.0, 0.9): boxes.OPEN}
