@@ -13,7 +13,8 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -65,28 +66,43 @@ class Forking:
         self._work(self)
         return True
 
-    def killed(self, file: str, tree: ast.AST, tests: list[str]) -> bool:
-        """Whether one of the tests fails or takes far longer once the file is changed."""
+    def killed(
+        self, file: str, trees: Iterable[ast.AST], tests: list[list[str]], jobs: int = 1
+    ) -> Iterator[bool]:
+        """For each changed tree of a file, whether one of its tests fails or takes far longer; in order."""
+        waiting = deque[tuple[int, float]]()
+        for tree, some in zip(trees, tests, strict=True):
+            if len(waiting) == jobs:
+                yield _status(*waiting.popleft()) != 0
+            waiting.append(self._start(file, tree, some))
+        while waiting:
+            yield _status(*waiting.popleft()) != 0
+
+    def _start(self, file: str, tree: ast.AST, tests: list[str]) -> tuple[int, float]:
+        """A child with the change, and until when it may take; its exit status is 0 where all tests pass."""
+        total = sum(self.tests[name].seconds for name in tests)
         child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                _limit(10.0 + 5.0 * sum(self.tests[name].seconds for name in tests))
-                _change(file, tree)
-                ConjectureRunner.shrink_interesting_examples = lambda self: None  # any failure will do
-                limits = {name: 2.0 + 4.0 * self.tests[name].seconds for name in tests}
-                status = int(not all(_passes(self._items[name], limits[name]) for name in tests))
-            finally:
-                os._exit(status)
-        # one that waits for ever takes no time of the processor
-        until = time.monotonic() + 120.0 + 20.0 * sum(self.tests[name].seconds for name in tests)
-        while True:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                return status != 0
-            if time.monotonic() > until:
-                os.kill(child, signal.SIGKILL)
-            time.sleep(0.002)
+        if child:  # one that waits for ever takes no time of the processor
+            return child, time.monotonic() + 120.0 + 30.0 * total
+        status = 1
+        try:
+            _limit(10.0 + 5.0 * total)
+            _change(file, tree)
+            ConjectureRunner.shrink_interesting_examples = lambda self: None  # any failure will do
+            limits = {name: 2.0 + 4.0 * self.tests[name].seconds for name in tests}
+            status = int(not all(_passes(self._items[name], limits[name]) for name in tests))
+        finally:
+            os._exit(status)
+
+
+def _status(child: int, until: float) -> int:
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.005)
 
 
 def run(paths: list[str], plain: bool, longest: float, work: Callable[[Forking], None]) -> None:

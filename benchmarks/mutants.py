@@ -47,16 +47,6 @@ MORE = {  # besides the file's own, and ALL where it is not compiled
     "clusters/nested_points.py": ["tests/test_hierarchy.py"],
     "clusters/stream.py": ["tests/test_stream.py"],
     "labels/partition.py": ["tests/test_predict.py"],
-    "compiled/cuts.py": [
-        "tests/clusters/test_tree_cut.py::test_cuts_are_their_plain_form",
-        "tests/clusters/test_tree_cut.py::test_pure_nodes_have_one_label",
-    ],
-    "compiled/embedding.py": [
-        "tests/similarity/test_embedding.py::test_the_weights_of_neighbours_have_the_sum_they_should",
-        "tests/similarity/test_embedding.py::test_weights_where_more_are_equally_near_than_the_sum",
-        "tests/similarity/test_embedding.py::test_every_object_moves_down_the_slope_of_its_energy",
-    ],
-    "compiled/hypergraph.py": ["tests/solvers/test_hypergraph.py"],
     "compiled/jit.py": ["tests/test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once"],
     "compiled/tree.py": ["tests/solvers/test_tree.py"],
 }
@@ -141,18 +131,18 @@ def run_all(forking: Forking, some: list[str], args: argparse.Namespace, until: 
     for file in some:
         row = up_to_date(file, read().get(file, {}))
         source = (SOURCE / file).read_text(encoding="utf-8")
-        if forking.killed(file, ast.parse(source), chosen(file, "", forking.tests)):
+        if any(forking.killed(file, [ast.parse(source)], [chosen(file, "", forking.tests)])):
             raise SystemExit(f"{file}: its tests fail without a change.")
-        for fault in todo(file, args, row):
-            if time.monotonic() > until:
-                break
-            tests = chosen(file, fault.function, forking.tests)
-            dead = bool(tests) and forking.killed(file, faulty(source, fault), tests)
+        left = [fault for fault in todo(file, args, row) if time.monotonic() < until]
+        tests = [chosen(file, fault.function, forking.tests) for fault in left]
+        trees = (faulty(source, fault) for fault in left)
+        dead = forking.killed(file, trees, tests, args.jobs)
+        for fault, some, is_dead in zip(left, tests, dead, strict=True):
             row["mutants"] += not args.survivors
             row["survivors"] = [one for one in row["survivors"] if _row_key(one) != _key(fault)]
-            if not dead:
-                row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(tests)})
-            print("killed  " if dead else "survived", file, *_key(fault), flush=True)
+            if not is_dead:
+                row["survivors"].append({**dict(zip(KEYS, _key(fault), strict=True)), "tests": len(some)})
+            print("killed  " if is_dead else "survived", file, *_key(fault), flush=True)
         write({**read(), file: row}, args.seed)
 
 
@@ -207,7 +197,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=25, help="mutants of each file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--survivors", action="store_true", help="only those again that have survived")
-    parser.add_argument("--seconds", type=float, default=1e9, help="no new mutant after so long")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no further file after so long")
     args = parser.parse_args()
     pin_threads(1)
     until, rows = time.monotonic() + args.seconds, read()

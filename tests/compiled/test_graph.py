@@ -74,6 +74,7 @@ def test_nobody_where_the_value_is_not_positive():
     # x'(A - s I)x of two with half of the weight each is (a - s) / 2
     assert ascended(parts, 1.01 * A.max(), pair, even, 8)[0].size == 0
     assert ascended(parts, 0.99 * A.max(), pair, even, 8)[0].size > 0
+    assert ascended(parts, A.max(), pair, even, 8)[0].size == 0  # exactly 0
     members, weights, spent = ascended(parts, 1.01 * A.max(), pair, even, 8)
     assert (members.size, weights.size) == (0, 0)
     assert spent == np.count_nonzero(A[pair].any(axis=0) | np.isin(np.arange(8), pair))
