@@ -54,7 +54,7 @@ import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from dominantsets import DominantSets, as_similarity, multistart, peel  # noqa: E402
-from dominantsets.rows import tensors  # noqa: E402
+from dominantsets.rows import tensor_features  # noqa: E402
 from dominantsets.solvers import SolverOptions, make_problem, tensor_dual  # noqa: E402
 from dominantsets.solvers.monitor import Monitor, Stopwatch  # noqa: E402
 from dominantsets.solvers.problem import Point  # noqa: E402
@@ -445,7 +445,7 @@ def part_stream(args: argparse.Namespace, device: torch.device, bandwidth: float
         file[:] = X.cpu().numpy()
         file.flush()
         data = np.memmap(path, dtype=np.float16, mode="r", shape=(n, d))
-        tensors.RESIDENT_SHARE = 0.0  # as if the card were full
+        tensor_features.RESIDENT_SHARE = 0.0  # as if the card were full
         rows = {}
         for name, source in (("resident", X), ("streamed", data)):
             S = as_similarity(source, "sqeuclidean", device=None if name == "resident" else device)

@@ -28,8 +28,8 @@ from support import as_memmap, assert_certified, assert_same_cluster, features, 
 torch = pytest.importorskip("torch")
 
 from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
-from dominantsets.rows import tensor_operations, tensors  # noqa: E402
-from dominantsets.rows.tensors import Features, Streamed  # noqa: E402
+from dominantsets.rows import tensor_features, tensor_operations, tensors  # noqa: E402
+from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import tensor_dual, tensor_problem  # noqa: E402
 from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
@@ -46,7 +46,7 @@ def device(request):
 
 def rows_of(S):
     """The rows of a tensor's similarity, as its formula sees them."""
-    return tensor_operations.local(S.rows, S.recipe)
+    return tensor_operations.local(S.rows.block, S.recipe)
 
 
 def stored(X, dtype, device):
@@ -218,10 +218,10 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
-            W = local(S.rows, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            W = local(S.rows.block, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found, shift, there = [], [], 3 * S.self_similarity, int(alive.sum())
             for tensor_dual.FUSED in (True, False):
-                together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
+                together = tensor_dual.TensorDual(local(S.rows.block, S.recipe), shift, alive, there)
                 assert together.fused is tensor_dual.FUSED
                 trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
@@ -462,8 +462,8 @@ def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "rbf"])
 def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
-    monkeypatch.setattr(tensors, "STREAM_BYTES", 8 * 4 * 64)
-    monkeypatch.setattr(tensors, "RESIDENT_SHARE", 0.0)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    monkeypatch.setattr(tensor_features, "RESIDENT_SHARE", 0.0)
     X = features(500, 4)
     S = as_similarity(as_memmap(tmp_path / "X.dat", X), kind, device=device)
     assert isinstance(S.rows.features, Streamed)
@@ -632,7 +632,7 @@ def test_two_devices_and_too_much():
     with pytest.raises(ValueError, match="fitted with features on cuda"):
         model.predict(X)
     S = as_similarity(X.cuda().float(), "sqeuclidean")
-    with pytest.raises(MemoryError, match="did not fit the device"), tensors.explain_oom("a test"):
+    with pytest.raises(MemoryError, match="did not fit the device"), tensor_features.explain_oom("a test"):
         torch.empty(2**45, device="cuda")
     assert S.n == 300
 
@@ -640,7 +640,7 @@ def test_two_devices_and_too_much():
 def test_out_of_memory_is_one_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
     words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
-    with pytest.raises(MemoryError, match=words), tensors.explain_oom("64 starts"):
+    with pytest.raises(MemoryError, match=words), tensor_features.explain_oom("64 starts"):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 
