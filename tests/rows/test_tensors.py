@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from itertools import combinations
 
@@ -474,6 +477,39 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     plain = as_similarity(torch.tensor(X, device=device), kind)
     assert isinstance(plain.rows.features, Features)
     assert_same_cluster(solve(S, shift=shift), solve(plain, shift=shift))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+def test_what_streams_is_the_array_whoever_is_slow(rows, dtype, device, tmp_path, monkeypatch):
+    """Few blocks and many, filled in parts by several threads; they are the caller's own, and may be kept."""
+    X = (50 * features(rows * 96 - 5, 16)).astype(dtype)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 96 * 16 * X.itemsize)
+    monkeypatch.setattr(tensor_features, "PART_BYTES", 100)
+    monkeypatch.setattr(tensor_features, "READERS", 4)
+    monkeypatch.setattr(tensor_features, "N_THREADS", 4)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", X), torch.device(device))
+    kept = list(streamed.blocks(10**9))
+    assert [begin for begin, _ in kept] == list(range(0, len(X), 96))
+    for begin, block in streamed.blocks(10**9):  # one that changes what it gets, and takes its time
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+        block.zero_()
+        time.sleep(0.002)
+    for begin, block in kept:
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+    objects = np.random.default_rng(0).integers(len(X), size=500)
+    taken = streamed.take(torch.tensor(objects, device=device))
+    np.testing.assert_array_equal(taken.cpu().numpy(), X[objects])
+
+
+def test_a_stream_may_be_left_before_its_end(tmp_path, device, monkeypatch):
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", features(500, 4)), torch.device(device))
+    before = threading.active_count()
+    for _ in streamed.blocks(10**9):
+        break
+    gc.collect()
+    assert threading.active_count() <= before  # nobody reads on
 
 
 def test_a_checkpoint_on_a_device(tmp_path):

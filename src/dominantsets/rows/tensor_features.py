@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,16 @@ import torch
 import torch.utils.dlpack
 from torch import Tensor
 
+from dominantsets.compiled.threads import GRAIN, N_THREADS, parallel_map, thread_slices
+
 STORED = (
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8, torch.bool,
 )  # fmt: skip
 SENT = ("float16", "float32", "float64", "int8", "uint8", "bool")  # arrays of NumPy that may go to a device
 STREAM_BYTES = 2**28  # of the host's rows that travel at once, where they do not fit the device
+BUFFERS = 3  # of that size: one on the bus, one being filled, one between
+READERS = 8  # threads that fill them: a bus takes what several cores copy
+PART_BYTES = 2**20  # of rows, below which a thread of its own is not worth while
 RESIDENT_SHARE = 0.7  # of a device's free memory that features may take
 
 
@@ -44,10 +50,54 @@ class Features:
         return self._X
 
 
+class _Buffer:
+    """Host memory that rows travel through to a device, filled by several threads; pinned for a card."""
+
+    def __init__(self, height: int, like: Features, pool: Executor, threads: int, lane: Any) -> None:
+        self._memory = torch.empty((height, like.d), dtype=like.dtype, pin_memory=lane is not None)
+        self._pool, self._threads, self._lane, self._device = pool, threads, lane, like.device
+        self._parts: list[Future[None]] = []
+        self._copied: Any = None  # the event after which it may be filled again
+        self._count = 0
+
+    def fill(self, rows: np.ndarray[Any, Any]) -> None:
+        """Begin to copy rows into it, once what it held before has been copied to the device."""
+        there, copied, self._count = self._memory.numpy(), self._copied, len(rows)
+
+        def copy(begin: int, end: int) -> None:
+            if copied is not None:
+                copied.synchronize()
+            np.copyto(there[begin:end], rows[begin:end])
+
+        parts = min(self._threads, max(1, rows.nbytes // PART_BYTES))
+        ends = [len(rows) * k // parts for k in range(parts + 1)]
+        self._parts = [self._pool.submit(copy, begin, end) for begin, end in pairwise(ends)]
+
+    @property
+    def filled(self) -> bool:
+        return all(part.done() for part in self._parts)
+
+    def send(self) -> Tensor:
+        """The rows on the device, when they are all here; a card copies them while it does other work."""
+        for part in self._parts:
+            part.result()
+        host = self._memory[: self._count]
+        if self._lane is None:
+            return host.to(self._device, copy=True)  # the rows must be the caller's own
+        with torch.cuda.stream(self._lane):
+            block = host.to(self._device, non_blocking=True)
+            self._copied = self._lane.record_event()
+        now = torch.cuda.current_stream(self._device)
+        now.wait_event(self._copied)
+        block.record_stream(now)  # it was made on the lane, and may not be used again before this is done
+        return block
+
+
 class Streamed(Features):
     """Rows of a host array (a memmap) that do not fit the device.
 
-    They come in blocks through pinned memory; the next block is read while the device works on this one.
+    They come in blocks through a few buffers of pinned memory: while the device works on one block, the next
+    is on the bus, and threads fill the buffers of those after it.
     """
 
     def __init__(self, X: np.ndarray[Any, Any], device: torch.device) -> None:
@@ -57,25 +107,41 @@ class Streamed(Features):
 
     def blocks(self, height: int) -> Iterator[tuple[int, Tensor]]:
         height = max(1, min(height, self.n, STREAM_BYTES // (self.d * self._rows.dtype.itemsize)))
-        pinned = self.device.type == "cuda"
-        buffers = [torch.empty((height, self.d), dtype=self.dtype, pin_memory=pinned) for _ in range(2)]
+        card = self.device.type == "cuda"
+        lane = torch.cuda.Stream(self.device) if card else None  # type: ignore[no-untyped-call]
+        begins, threads = list(range(0, self.n, height)), min(READERS, N_THREADS)
+        with ThreadPoolExecutor(threads) as pool:
+            buffers = [_Buffer(height, self, pool, threads, lane) for _ in begins[:BUFFERS]]
 
-        def read(begin: int, buffer: Tensor) -> Tensor:
-            end = min(self.n, begin + height)
-            np.copyto(buffer.numpy()[: end - begin], self._rows[begin:end])
-            return buffer[: end - begin]
+            def fill(number: int) -> None:
+                if number < len(begins):
+                    begin = begins[number]
+                    buffers[number % BUFFERS].fill(self._rows[begin : begin + height])
 
-        with ThreadPoolExecutor(1) as reader:
-            waiting = reader.submit(read, 0, buffers[0])
-            for number, begin in enumerate(range(0, self.n, height)):
-                host = waiting.result()
-                if begin + height < self.n:
-                    waiting = reader.submit(read, begin + height, buffers[(number + 1) % 2])
-                # blocking: the buffer is free when it is read into again. On a CPU the rows must be ours.
-                yield begin, host.to(self.device, copy=True)
+            def send(number: int) -> Tensor:
+                block = buffers[number % BUFFERS].send()
+                fill(number + BUFFERS)
+                return block
+
+            for number in range(BUFFERS):
+                fill(number)
+            ahead: Tensor | None = None
+            for number, begin in enumerate(begins):
+                block = send(number) if ahead is None else ahead
+                following = number + 1
+                ready = following < len(begins) and buffers[following % BUFFERS].filled
+                ahead = send(following) if ready else None
+                yield begin, block
 
     def take(self, objects: Tensor) -> Tensor:
-        rows = np.asarray(self._rows[objects.cpu().numpy()])
+        chosen = objects.cpu().numpy()
+        rows = np.empty((len(chosen), self.d), dtype=self._rows.dtype)
+
+        def work(part: slice) -> None:
+            # mode="raise" would make a copy more
+            np.take(self._rows, chosen[part], axis=0, out=rows[part], mode="clip")
+
+        parallel_map(work, thread_slices(len(chosen), max(1, GRAIN // self.d)))
         return torch.from_numpy(rows).to(self.device)
 
     def portable(self) -> Any:
