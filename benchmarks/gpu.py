@@ -57,8 +57,8 @@ import torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from dominantsets import DominantSets, as_similarity, multistart, parquet_rows, peel  # noqa: E402
-from dominantsets.rows import tensor_features  # noqa: E402
-from dominantsets.solvers import SolverOptions, make_problem, tensor_dual  # noqa: E402
+from dominantsets.rows import fused, tensor_features  # noqa: E402
+from dominantsets.solvers import SolverOptions, make_problem  # noqa: E402
 from dominantsets.solvers.monitor import Monitor, Stopwatch  # noqa: E402
 from dominantsets.solvers.problem import Point  # noqa: E402
 
@@ -203,20 +203,20 @@ def part_a(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
         return problem.solve_starts(points, options, Monitor())
 
     forms = {}
-    for tensor_dual.FUSED in (False, True):
-        forms["fused" if tensor_dual.FUSED else "plain"] = timed(device, work, 3)
+    for fused.FUSED in (False, True):
+        forms["fused" if fused.FUSED else "plain"] = timed(device, work, 3)
         print("a", {name: round(pair[0], 4) for name, pair in forms.items()}, flush=True)
-    tensor_dual.FUSED = forms["fused"][0] <= forms["plain"][0]  # the later parts take the faster one
-    seconds, found = forms["fused" if tensor_dual.FUSED else "plain"]
+    fused.FUSED = forms["fused"][0] <= forms["plain"][0]  # the later parts take the faster one
+    seconds, found = forms["fused" if fused.FUSED else "plain"]
     apart = max(
         abs(a.value - b.value) / b.value for a, b in zip(forms["fused"][1], forms["plain"][1], strict=True)
     )
     breakdowns = {}
-    chosen = tensor_dual.FUSED
-    for tensor_dual.FUSED in (not chosen, chosen):
+    chosen = fused.FUSED
+    for fused.FUSED in (not chosen, chosen):
         problem.clock = Stopwatch(wanted=True, wait=lambda: wait(device))
         work()
-        breakdowns["fused" if tensor_dual.FUSED else "plain"] = breakdown(problem.clock)
+        breakdowns["fused" if fused.FUSED else "plain"] = breakdown(problem.clock)
     bound = problem.clock.counts["sweeps"] * X.numel() * 4 / bandwidth
     return {
         "n": n,
@@ -226,7 +226,7 @@ def part_a(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
         "seconds": round(seconds, 4),
         "plain_s": round(forms["plain"][0], 4),
         "fused_s": round(forms["fused"][0], 4),
-        "fused_used": not tensor_dual._broken and tensor_dual.kernels_usable(device),
+        "fused_used": fused.usable(device),
         "largest_difference_of_values": f"{apart:.1e}",
         "sweeps": problem.clock.counts["sweeps"],
         "bound_s": round(bound, 4),

@@ -218,7 +218,9 @@ def test_the_tree_of_a_few_groups():
     for node in root.children:
         assert node.first <= node.level < node.last
         low, high = tree.span(node)
-        centre, weights, kappa = tree.ball(node)
+        centre, members, mine, kappa = tree.ball(node)
+        weights = np.zeros(len(X))
+        weights[members] = mine
         assert low <= kappa <= high
         assert weights.sum() == pytest.approx(1.0)
         np.testing.assert_allclose(weights @ rows, centre, atol=1e-3 * np.sqrt(kappa))
@@ -248,7 +250,9 @@ def test_a_ball_is_absorbed_once_by_one_that_lives_on():
     assert len(gone) > 4
     # kappa is that of the ball: the weights of the objects in it are (r2 - t) / kappa, and sum to 1
     life = max(lives, key=lambda life: life.size)
-    centre, weights, kappa = tree.ball(life)
+    centre, members, mine, kappa = tree.ball(life)
+    weights = np.zeros(len(X))
+    weights[members] = mine
     assert kappa == pytest.approx(tree.kappa(life.level))
     assert weights.sum() == pytest.approx(1.0)
     t = np.square(tree.sample.rows - centre).sum(axis=1)

@@ -209,33 +209,44 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
 FUSED = """
 import numpy as np, torch
 from dominantsets import as_similarity
+from dominantsets.rows import fused
 from dominantsets.rows.tensor_operations import local
+from dominantsets.rows.tensor_points import TensorPoints, _radius
 from dominantsets.solvers import tensor_dual
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if device == "cpu":
-    tensor_dual.kernels_usable = lambda device: True
+    fused.usable = lambda device: fused.FUSED
 rng = np.random.default_rng(0)
 for kind in ("sqeuclidean", "cosine", "linear"):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        for far in (0.0, 1e3):
-            X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.uint8):
+        for far in (0.0, 1e3) if dtype.is_floating_point else (60.0,):
+            spread = 1.0 if dtype.is_floating_point else 10.0
+            X = torch.tensor(np.abs(spread * rng.normal(size=(700, 37))) + far).to(dtype).to(device)
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
             W = local(S.rows.block, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found, shift, there = [], [], 3 * S.self_similarity, int(alive.sum())
-            for tensor_dual.FUSED in (True, False):
+            for fused.FUSED in (True, False):
                 together = tensor_dual.TensorDual(local(S.rows.block, S.recipe), shift, alive, there)
-                assert together.fused is tensor_dual.FUSED
+                assert together.fused is fused.FUSED
                 trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
                 assert together.above(W, trials[0].tau - 1e9, 10) is None
-            assert not tensor_dual._broken
+            assert not fused.broken
             for name in ("tau", "f", "image", "mean"):
                 torch.testing.assert_close(*(getattr(t, name) for t in trials), rtol=1e-10, atol=1e-8)
             members = trials[1].tiles.valid & (trials[1].weights > 0)
             owner = trials[1].tiles.owner[:, None].expand_as(members)[members]
             support = set(zip(trials[1].tiles.objects[members].tolist(), owner.tolist()))
             assert all(support <= them for them in found)
+for m in (5, 5_000):
+    t = torch.tensor(rng.exponential(size=(9, m)), device=device)
+    kappa = torch.tensor(rng.uniform(0.1, 0.5 * m, size=9), device=device)
+    for first in (torch.zeros_like(kappa), torch.full_like(kappa, 1e-9), torch.full_like(kappa, 0.7)):
+        ours, plain = (_radius(t, kappa, first) for fused.FUSED in (True, False))
+        torch.testing.assert_close(ours, plain, rtol=1e-12, atol=0.0)
+        torch.testing.assert_close((ours[:, None] - t).clamp_min(0.0).sum(1), kappa, rtol=1e-10, atol=0.0)
+assert not fused.broken
 """
 
 
@@ -808,3 +819,14 @@ def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     monkeypatch.setattr(tensors, "_room", {})
     with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
         as_similarity(X, "sqeuclidean")
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(1,), (1_000, 37), (0, 3)])
+def test_large_results_come_in_pieces(dtype, shape, device, monkeypatch):
+    monkeypatch.setattr(tensors, "PIECE_BYTES", 1_024)
+    x = torch.arange(int(np.prod(shape)), device=device).reshape(shape).to(dtype)
+    found = tensors.in_pieces(x)
+    np.testing.assert_array_equal(found, x.cpu().numpy())
+    assert found.dtype == x.cpu().numpy().dtype
+    np.testing.assert_array_equal(tensors.in_pieces(x.T), x.cpu().numpy().T)

@@ -33,9 +33,11 @@ that a background is believed beside all clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
@@ -78,7 +80,7 @@ def are_clouds(sample: Coordinates, fit: Fit, same: Fit) -> bool:
     if sample.rows.shape[1] <= FLAT:
         return True
     inside = fit.outside <= 0.5
-    alike = fit.parts.argmax(axis=1) == same.parts.argmax(axis=1)
+    alike = fit.home == same.home
     return bool(inside.any()) and float(alike[inside].mean()) >= AGREE
 
 
@@ -96,7 +98,7 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     share = float((with_it.outside > 0.5).mean())
     price = 0.5 * (clouds.dimension + 2.0) * np.log(n)
     gain = (with_it.likelihood - without.likelihood - price) / n
-    home = np.where(with_it.outside > 0.5, -1, with_it.parts.argmax(axis=1))
+    home = np.where(with_it.outside > 0.5, -1, with_it.home)
     stayed = kept(starts, home)
 
     def no(reason: str) -> Verdict:
@@ -174,7 +176,7 @@ def _decided(
 
 def _widths(sample: Coordinates, starts: list[Start], own: Fit, same: Fit) -> Fit:
     """Clusters with widths of their own, or with one for all where those are not believed."""
-    mine, theirs = kept(starts, own.parts.argmax(axis=1)), kept(starts, same.parts.argmax(axis=1))
+    mine, theirs = kept(starts, own.home), kept(starts, same.home)
     return own if are_clouds(sample, own, same) and mine >= theirs - SLACK else same
 
 
@@ -322,7 +324,9 @@ def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit:
     clouds = fit.clouds
     width, level = np.array([clouds.width]), float(clouds.behind(np.zeros(1))[0])
     assert clouds.middle is not None
-    mixtures, inside = _mixtures(similarity, objects, sample, fit.outside[:, None], clouds.middle[None])
+    mixtures, inside = _mixtures(
+        similarity, objects, sample, sp.csr_array(fit.outside[:, None]), clouds.middle[None]
+    )
     rates = 0.5 / width if clouds.flat is None else np.zeros(1)
     return Cores(mixtures, inside, rates, np.array([level]))
 
@@ -335,17 +339,21 @@ def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit)
 
 
 def _mixtures(
-    similarity: Similarity, objects: Ints, sample: Coordinates, parts: Floats, centres: Floats
+    similarity: Similarity, objects: Ints, sample: Coordinates, parts: sp.csr_array, centres: Floats
 ) -> tuple[list[Any], Floats]:
     """Centres of clouds as mixtures of objects, and their similarities to themselves."""
-    weights = np.ascontiguousarray(parts.T)
-    totals = weights.sum(axis=1)
-    for k in np.flatnonzero(totals <= 1e-6):  # a cluster without objects is where the nearest is
-        t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
-        weights[k] = np.eye(1, t.size, int(t.argmin()))[0]
-        totals[k] = 1.0
-    weights[weights <= 1e-9 * weights.max(axis=1)[:, None]] = 0.0
-    weights /= weights.sum(axis=1)[:, None]
+    columns, members, shares = sp.csc_array(parts), [], []
+    for k, part in enumerate(slice(*ends) for ends in pairwise(columns.indptr.tolist())):
+        some, share = columns.indices[part], columns.data[part]
+        if share.sum() <= 1e-6:  # a cluster without objects is where the nearest is
+            t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
+            some, share = np.array([t.argmin()]), np.ones(1)
+        large = share > 1e-9 * share.max()
+        members.append(some[large])
+        shares.append(share[large] / share[large].sum())
+    begins = np.cumsum([0, *(some.size for some in members)])
+    where = (np.concatenate(shares), np.concatenate(members), begins)
+    weights = sp.csr_array(where, shape=(len(members), len(sample.rows)))
     own = similarity.self_similarities(objects)
     # the mean squared distance from the centre is half the mean of own lengths less the centre's
     lengths = np.square(sample.rows).sum(axis=1) + sample.extra

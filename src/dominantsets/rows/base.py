@@ -321,6 +321,19 @@ class Rows(ABC):
             out[order] = np.concatenate(self.ask(operation, *common, each=parts, which=which))
         return out
 
+    def mix(self, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
+        """The weighted sums of rows and of biases, in one round over the blocks that have the objects."""
+        each = self.split(objects, weights)
+        which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
+        if which is not None and not which:
+            return Mixture(np.zeros(self.d), 0.0, 0.0)
+        mixture: Mixture = self.total("mix", recipe, each=each, which=which)
+        return mixture
+
+    def mix_each(self, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        """The same of many sets of objects."""
+        return [self.mix(recipe, objects, weights) for objects, weights in sets]
+
     def mask(self) -> Mask:
         """A mask in which all objects are alive."""
         return Mask(self.n, self.begins)

@@ -102,7 +102,7 @@ def _n_threads() -> int:
 
 
 def _release(futures: Iterable[Any]) -> None:
-    """Futures are given up here, not when they are collected: a Ctrl-C in ``__del__`` is dropped."""
+    """Give futures up now, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
     for future in futures:
         future.release()
 

@@ -8,7 +8,7 @@ the dual (docs/theory-dual.md) rows are here :math:`u = \\sqrt c\\,v`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -405,6 +405,17 @@ def mix(rows: TensorBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mi
     here = local(rows, recipe)
     mixed, bias_sum = here.mixture(rows.at(objects), rows.send(weights))
     return Mixture(rows.host(mixed) / here.root, bias_sum, float(weights.sum()))
+
+
+def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+    here = local(rows, recipe)
+    tiles = Tiles(
+        rows.at(np.concatenate([objects for objects, _ in sets])), np.array([len(one[0]) for one in sets])
+    )
+    weights = tiles.spread(rows.send(np.concatenate([weights for _, weights in sets])))
+    mixed, bias_sums = map(rows.host, here.mixtures(tiles, weights))
+    totals = [float(weights.sum()) for _, weights in sets]
+    return [Mixture(*one) for one in zip(mixed / here.root, bias_sums.tolist(), totals, strict=True)]
 
 
 def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:

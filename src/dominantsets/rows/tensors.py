@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
-from dominantsets.rows.base import Block, Recipe, Round, Rows
+from dominantsets.rows.base import Block, Mixture, Recipe, Round, Rows
 from dominantsets.rows.tensor_features import Features, explain_oom, load
 from dominantsets.rows.tensor_points import TensorPoints
 
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 _room: dict[str, float] = {}  # how large blocks are where memory ran out, of their usual size
 BLOCK_NUMBERS = {"cuda": 2**28, "cpu": 2**21}  # float64 numbers of one temporary
 SMALLEST_ROOM = 2.0**-6  # of the usual size, below which blocks are not made
+PIECE_BYTES = 2**25  # of a large result that come to the host at once
 LARGE_SAMPLE = {"cuda": 48_000, "cpu": 0}  # objects of a sample, where groups are hardly seen in fewer
 REMEMBERED = 4  # similarities of one set of rows of which measurements are kept
 
@@ -77,7 +79,25 @@ def to_numpy_pinned(x: Tensor) -> Any:
 
 def to_numpy(x: Tensor) -> Any:
     """A tensor as a NumPy array on the host."""
-    return x.detach().cpu().numpy()
+    x = x.detach()
+    return x.cpu().numpy() if x.device.type == "cpu" or x.nbytes <= PIECE_BYTES else in_pieces(x)
+
+
+def in_pieces(x: Tensor) -> Any:
+    """A large tensor on the host: through a little pinned memory, onto pages that several threads touch."""
+    flat, piece = x.contiguous().view(-1), PIECE_BYTES // x.element_size()
+    on_card = x.device.type == "cuda"
+    staged = torch.empty(min(piece, flat.numel()), dtype=x.dtype, pin_memory=on_card)
+    out = np.empty(flat.numel(), dtype=staged.numpy().dtype)
+    for begin in range(0, flat.numel(), piece):
+        here = flat[begin : begin + piece]
+        host = staged[: len(here)].copy_(here).numpy()
+
+        def work(part: slice, begin: int = begin, host: NDArray[Any] = host) -> None:
+            np.copyto(out[begin + part.start : begin + part.stop], host[part])
+
+        parallel_map(work, thread_slices(len(host)))
+    return out.reshape(x.shape)
 
 
 class TensorBlock(Block):
@@ -171,6 +191,11 @@ class TensorRows(Rows):
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         return np.asarray(self.ask(operation, *common, each=[(np.asarray(objects),)])[0])
+
+    def mix_each(self, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        """In one round."""
+        found: list[Mixture] = self.ask("mix_each", recipe, sets)[0] if sets else []
+        return found
 
     def solver(self, algorithm: str, only: str) -> str:
         if algorithm not in ("auto", only):
