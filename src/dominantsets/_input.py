@@ -106,7 +106,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
         )
     device = estimator._device
     if device != X.device:
-        fitted = "NumPy arrays" if device is None else f"features on {device}"
+        fitted = "NumPy or Dask arrays" if device is None else f"features on {device}"
         raise ValueError(f"X is a tensor on {X.device}, but {name} was fitted with {fitted}.")
     return X
 

@@ -653,7 +653,7 @@ def test_bad_input_gets_one_sentence():
     model = DominantSets(2, affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="fitted with 3 features"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="fitted with NumPy arrays"):
+    with pytest.raises(ValueError, match="fitted with NumPy or Dask arrays"):
         DominantSets(2, affinity="sqeuclidean").fit(X.numpy()).predict(X)
     with pytest.raises(ValueError, match="trace=True"):
         solve(as_similarity(X, "sqeuclidean"), trace=True)
