@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dominantsets import DominantSets, End, Status, as_similarity, estimator, solve
+from dominantsets import DominantSets, End, Status, _labels, as_similarity, solve
 from dominantsets.clusters import find, graph_tree, samples
 from dominantsets.compiled import jit, modes, spanning
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
@@ -294,7 +294,7 @@ def test_ctrl_c_while_a_result_is_kept_loses_nothing(where, assign, monkeypatch)
     """Members of the clusters that were found are there, and the model can predict."""
     X = features(100)
     whole = DominantSets(3, affinity="sqeuclidean", assign=assign).fit(X)
-    owner = DominantSets if where == "_keep" else estimator
+    owner = DominantSets if where == "_keep" else _labels
     kept_before = getattr(owner, where)
 
     def pressed(*arguments):

@@ -55,6 +55,8 @@ def _is_from_ctrl_c(error: BaseException | None) -> bool:
 
 def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
     """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
         made = numba.njit(cache=True, **options)(function)
