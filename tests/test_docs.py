@@ -15,6 +15,7 @@ from unittest.mock import MagicMock
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
@@ -149,12 +150,37 @@ def test_the_family():
 def test_features_on_a_device():
     """The card is the CPU here, and the data are fewer."""
     pytest.importorskip("torch")
-    (code,) = blocks(ROOT / "docs" / "gpu.md", "python")
+    first, *_ = blocks(ROOT / "docs" / "gpu.md", "python")
     array = np.random.default_rng(0).normal(size=(200, 4))
     names: dict[str, Any] = {"array": array}
-    exec(code.replace('"cuda"', '"cpu"').replace("1_000_000", "1_000"), names)
+    exec(first.replace('"cuda"', '"cpu"').replace("1_000_000", "1_000"), names)
     assert isinstance(names["model"], DominantSets)
     assert names["model"].labels_.shape == (200,)
+
+
+def test_several_cards_and_files(tmp_path, monkeypatch):
+    """The cards are one worker in this process, with CPU tensors; the clusters are three."""
+    for name in ("torch", "distributed", "pyarrow"):
+        pytest.importorskip(name)
+    code = [block.replace("(100, ", "(3, ") for block in blocks(ROOT / "docs" / "gpu.md", "python")]
+    _, cards, files = code
+    array = np.random.default_rng(0).normal(size=(200, 4)) + 9.0 * np.eye(4)[np.arange(200) % 3]
+    names: dict[str, Any] = {"array": array, "DominantSets": DominantSets}
+    monkeypatch.setitem(sys.modules, "dask_cuda", MagicMock())
+    started = "Client(LocalCUDACluster())"
+    assert started in cards
+    cards = cards.replace(started, "Client(processes=False, dashboard_address=None, n_workers=1)")
+    exec(cards.replace('"cuda"', '"cpu"').replace("1_000_000", "100"), names)
+    plain = DominantSets(3, affinity="cosine").fit(array)
+    assert plain.n_clusters_ == 3
+    with names["client"]:
+        np.testing.assert_array_equal(names["model"].labels_, plain.labels_)
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"text": "a", "embedding": list(array)})
+    frame.to_parquet("vectors.parquet", row_group_size=70)
+    exec(files.replace('"cuda"', '"cpu"'), names)
+    assert names["model"].labels_.chunks == ((70, 70, 60),)
+    np.testing.assert_array_equal(names["model"].labels_, plain.labels_)
 
 
 def test_data_in_chunks(monkeypatch):

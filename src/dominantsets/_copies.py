@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.partition import memberships_of
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx, is_tensor
+from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
 

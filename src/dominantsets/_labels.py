@@ -56,7 +56,7 @@ class Labels(SoftAnswers, Parameters):
         try:
             if self.assign == "average":
                 sentence = "everybody is in the cluster with the highest average similarity."
-                made = (assign_by_average(similarity, clusters, cores), self._memberships, None, sentence)
+                made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
             elif self.assign == "correlation" and clusters:
                 made, self.correlation_ = label_by_correlation(
                     similarity, cores, len(clusters), self._noise is not None, monitor

@@ -137,7 +137,8 @@ class DominantSets(
         when fitting is done. Paths, networks and ellipses, all of whose clusters come at once, keep none.
     device : str or torch.device, optional
         Where to work on features under sqeuclidean, cosine, linear, rbf or laplacian, such as ``"cuda"``
-        (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.
+        (extra "gpu"). A torch tensor is worked on where it is, without this; chunks of a Dask array go to
+        the device of the worker that has them. Results are NumPy arrays (of Dask's: Dask arrays).
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
         scikit-learn's own callbacks (version 1.9 and later) are set with ``set_callbacks``: the fit is a task

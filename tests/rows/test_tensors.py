@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from itertools import combinations
 
@@ -28,8 +31,8 @@ from support import as_memmap, assert_certified, assert_same_cluster, features, 
 torch = pytest.importorskip("torch")
 
 from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
-from dominantsets.rows import tensor_operations, tensors  # noqa: E402
-from dominantsets.rows.tensors import Features, Streamed  # noqa: E402
+from dominantsets.rows import tensor_features, tensor_operations, tensors  # noqa: E402
+from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import tensor_dual, tensor_problem  # noqa: E402
 from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
@@ -46,7 +49,7 @@ def device(request):
 
 def rows_of(S):
     """The rows of a tensor's similarity, as its formula sees them."""
-    return tensor_operations.local(S.rows, S.recipe)
+    return tensor_operations.local(S.rows.block, S.recipe)
 
 
 def stored(X, dtype, device):
@@ -221,10 +224,10 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             X = torch.tensor(np.abs(spread * rng.normal(size=(700, 37))) + far).to(dtype).to(device)
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
-            W = local(S.rows, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            W = local(S.rows.block, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found, shift, there = [], [], 3 * S.self_similarity, int(alive.sum())
             for fused.FUSED in (True, False):
-                together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
+                together = tensor_dual.TensorDual(local(S.rows.block, S.recipe), shift, alive, there)
                 assert together.fused is fused.FUSED
                 trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
@@ -473,8 +476,8 @@ def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "rbf"])
 def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
-    monkeypatch.setattr(tensors, "STREAM_BYTES", 8 * 4 * 64)
-    monkeypatch.setattr(tensors, "RESIDENT_SHARE", 0.0)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    monkeypatch.setattr(tensor_features, "RESIDENT_SHARE", 0.0)
     X = features(500, 4)
     S = as_similarity(as_memmap(tmp_path / "X.dat", X), kind, device=device)
     assert isinstance(S.rows.features, Streamed)
@@ -485,6 +488,39 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     plain = as_similarity(torch.tensor(X, device=device), kind)
     assert isinstance(plain.rows.features, Features)
     assert_same_cluster(solve(S, shift=shift), solve(plain, shift=shift))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+def test_what_streams_is_the_array_whoever_is_slow(rows, dtype, device, tmp_path, monkeypatch):
+    """Few blocks and many, filled in parts by several threads; they are the caller's own, and may be kept."""
+    X = (50 * features(rows * 96 - 5, 16)).astype(dtype)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 96 * 16 * X.itemsize)
+    monkeypatch.setattr(tensor_features, "PART_BYTES", 100)
+    monkeypatch.setattr(tensor_features, "READERS", 4)
+    monkeypatch.setattr(tensor_features, "N_THREADS", 4)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", X), torch.device(device))
+    kept = list(streamed.blocks(10**9))
+    assert [begin for begin, _ in kept] == list(range(0, len(X), 96))
+    for begin, block in streamed.blocks(10**9):  # one that changes what it gets, and takes its time
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+        block.zero_()
+        time.sleep(0.002)
+    for begin, block in kept:
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+    objects = np.random.default_rng(0).integers(len(X), size=500)
+    taken = streamed.take(torch.tensor(objects, device=device))
+    np.testing.assert_array_equal(taken.cpu().numpy(), X[objects])
+
+
+def test_a_stream_may_be_left_before_its_end(tmp_path, device, monkeypatch):
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", features(500, 4)), torch.device(device))
+    before = threading.active_count()
+    for _ in streamed.blocks(10**9):
+        break
+    gc.collect()
+    assert threading.active_count() <= before  # nobody reads on
 
 
 def test_a_checkpoint_on_a_device(tmp_path):
@@ -617,7 +653,7 @@ def test_bad_input_gets_one_sentence():
     model = DominantSets(2, affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="fitted with 3 features"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="fitted with NumPy arrays"):
+    with pytest.raises(ValueError, match="fitted with NumPy or Dask arrays"):
         DominantSets(2, affinity="sqeuclidean").fit(X.numpy()).predict(X)
     with pytest.raises(ValueError, match="trace=True"):
         solve(as_similarity(X, "sqeuclidean"), trace=True)
@@ -643,7 +679,7 @@ def test_two_devices_and_too_much():
     with pytest.raises(ValueError, match="fitted with features on cuda"):
         model.predict(X)
     S = as_similarity(X.cuda().float(), "sqeuclidean")
-    with pytest.raises(MemoryError, match="did not fit the device"), tensors.explain_oom("a test"):
+    with pytest.raises(MemoryError, match="did not fit the device"), tensor_features.explain_oom("a test"):
         torch.empty(2**45, device="cuda")
     assert S.n == 300
 
@@ -651,7 +687,7 @@ def test_two_devices_and_too_much():
 def test_out_of_memory_is_one_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
     words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
-    with pytest.raises(MemoryError, match=words), tensors.explain_oom("64 starts"):
+    with pytest.raises(MemoryError, match=words), tensor_features.explain_oom("64 starts"):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 

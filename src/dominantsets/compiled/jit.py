@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import config
 from numba.core.event import Listener, register, unregister
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
@@ -77,6 +78,8 @@ def _is_from_ctrl_c(error: BaseException | None) -> bool:
 
 def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
     """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
         made = numba.njit(cache=True, **options)(function)
@@ -100,8 +103,13 @@ def exact(function: _F) -> _F:
     return compiled(function, fastmath=False)
 
 
-def _ordered(symbol: str) -> Any:
-    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction."""
+def _ordered(symbol: str, plain: Callable[[float, float], float]) -> Any:
+    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction.
+
+    Where NUMBA_DISABLE_JIT asks for plain Python there is no LLVM, and Python's own function does it.
+    """
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return plain
 
     def typed(typingctx: Any, a: Any, b: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -114,8 +122,8 @@ def _ordered(symbol: str) -> Any:
     return intrinsic(typed)
 
 
-larger = _ordered(">")
-smaller = _ordered("<")
+larger = _ordered(">", max)
+smaller = _ordered("<", min)
 
 
 def reassociated(function: _F) -> _F:

@@ -44,7 +44,7 @@ class TensorProblem(HostProblem):
     @property
     def local(self) -> FormulaTensors:
         """The rows as the formula sees them."""
-        return tensor_operations.local(self.rows, self.similarity.recipe)
+        return tensor_operations.local(self.rows.block, self.similarity.recipe)
 
     def _everybody(self) -> Any:
         return torch.ones(self.n, dtype=torch.bool, device=self.device)
