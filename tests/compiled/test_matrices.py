@@ -91,3 +91,11 @@ def test_a_number_that_is_not_finite_stains(place, value):
     A[4, 4] = value  # the diagonal is left out
     assert matrices.inspect_square(A, 3)[0] == 0
     assert matrices.glance_square(A, 3, 0, 1)[3] == 0.0
+
+
+def test_of_equal_entries_the_first_is_named():
+    A = np.ones((5, 5))
+    assert matrices.inspect_square(A, 2)[1:4] == (1.0, 0, 1)
+    assert matrices.inspect_square(A, 2)[4:7] == (0.0, 0, 0)
+    A[1, 3] = A[2, 4] = 0.5  # twice as far from what is across the diagonal
+    assert matrices.inspect_square(A, 9)[1:7] == (0.5, 1, 3, 0.5, 1, 3)

@@ -315,6 +315,10 @@ def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
     assert (np.diff(trace[:, 0]) >= -1e-9).all()  # never down
     assert set(trace[:, 3]) <= {passes.SAFE, passes.NEWTON}
     assert (trace[:, 1] > 0.0).all()
+    if steps:
+        gap = 2.0 * reach * np.linalg.norm(first[3] - point[0])
+        assert trace[0, :3].tolist() == [point[5], pytest.approx(gap), first[1].size]
+        assert (trace[:, 2] >= d).all()
     if steps > 1:
         assert climb(1)[1] == 1
         assert climb(200, tol=1e6)[:2] == (0, 0)  # within tolerance at once

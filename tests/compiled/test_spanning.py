@@ -54,7 +54,8 @@ def test_each_component_finds_its_shortest_edge_to_another(n, leaf, seed):
         np.ascontiguousarray(bounds[1]),
     )
     rng = np.random.default_rng(seed)
-    for owner in (np.arange(n), rng.integers(0, 3, n), np.sort(rng.integers(0, 2, n)), np.zeros(n, np.int64)):
+    beside = (X[:, 0] > np.quantile(X[:, 0], 0.3)).astype(np.int64)  # whole subtrees are of one component
+    for owner in (np.arange(n), rng.integers(0, 3, n), beside, 1 - beside, np.zeros(n, np.int64)):
         i, j, squares = spanning.join_nearest(X, cores, *tree, owner)
         for c in range(n):
             mine = owner == c
