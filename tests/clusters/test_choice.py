@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dominantsets import DominantSets
 from dominantsets.clusters import samples
-from dominantsets.clusters.choice import Candidate, choose
+from dominantsets.clusters.choice import Candidate, Choice, choose, unseen
 from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
@@ -189,3 +189,20 @@ def test_what_cannot_be_looked_at_is_taken_as_it_is():
     assert few.affinity_ == "sqeuclidean"
     with pytest.raises(ValueError, match="takes no parameters, got gamma"):
         DominantSets(2, affinity="auto", affinity_params={"gamma": 1.0}).fit(np.eye(9))
+
+
+def test_a_choice_is_printed_as_a_table():
+    taken = Candidate("path", {}, 3, -4.0, 0.9, 1.25, 0.5, 0.1)
+    other = Candidate("diffusion", {"then": "balls"}, 2, -1.0, 0.8)
+    dropped = Candidate("rbf", note="too slow")
+    choice = Choice(taken, [taken, other, dropped], 90, "Because.")
+    assert repr(choice) == "Choice(path, of 3 tried; print it for the table)"
+    _, first, second, third, last = str(choice).splitlines()
+    assert first.split() == ["path", "3", "-4.00", "0.90", "1.25", "+0.50", "10%", "<-", "taken"]
+    assert second.split() == ["balls", "2", "-1.00", "0.80", "-", "-", "0%"]
+    assert third.split() == ["rbf", "too", "slow"]
+    assert last == "Because."
+    assert not taken.is_noise_doubtful
+    assert Candidate("a", noise_stability=0.49).is_noise_doubtful
+    assert not Candidate("a", noise_stability=0.5).is_noise_doubtful
+    assert unseen("rbf", "Why.").taken.affinity == "rbf"

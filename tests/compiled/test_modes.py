@@ -314,7 +314,7 @@ def test_balls_that_lean_on_others_or_have_met_them_die(seed, kappa, d):
 
 @pytest.mark.parametrize("near", [0.98, 1.02])
 def test_two_balls_have_met_where_their_centres_are_nearer_than_the_width_of_a_top(near):
-    """Nearer than meet r2 h2 / (2 (1 + h2)) in squares, h2 = kappa / (count r2): the smaller one dies then."""
+    """In squares, meet r2 h2 / (2 (1 + h2)), h2 = kappa / (count r2): the smaller one dies then."""
     state, kappa = state_of(sample(0), 12), 50.0
     state.alive[:2], state.size[:2], state.counters[modes.CHAINS] = True, [30, 40], 2
     state.holder[:30], state.holder[30:] = 0, 1  # the smaller holds most of what both have
