@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import reference
 from dominantsets import Step
 from dominantsets.compiled import loop as _kernels
-from support import given_comparisons, random_similarity
+from support import frozen, given_comparisons, random_similarity
 
 N = 6
 
@@ -143,7 +143,7 @@ def started(B: np.ndarray, x: np.ndarray) -> _kernels.Walk:
 
 
 def ascended(rule, alphas, columns, walk, budget, *, slot=None, record=None, tol=0.0, floor=0.0, clock=0):
-    n = columns.shape[1]
+    n, columns = columns.shape[1], frozen(columns)
     slot = np.arange(n) if slot is None else slot
     stamp = np.full(len(columns), -1)
     none = _kernels.Record(np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8))

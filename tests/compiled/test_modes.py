@@ -148,7 +148,7 @@ def state_of(X, count, with_extra=False):
     extra = np.linspace(0.0, 0.3, n) * with_extra
     t = np.square(X[:, None] - X).sum(axis=2) + extra + extra[:, None]
     np.fill_diagonal(t, -1.0)
-    near = np.argsort(t, axis=1, kind="stable")[:, :count]
+    near = np.ascontiguousarray(np.argsort(t, axis=1, kind="stable")[:, :count])
     squares = np.sort(t, axis=1)[:, 1:LEAST]
     birth = LEAST * squares[:, -1] - squares.sum(axis=1)
     ints = {
