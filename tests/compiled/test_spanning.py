@@ -56,7 +56,8 @@ def test_each_component_finds_its_shortest_edge_to_another(n, leaf, seed):
     )
     rng = np.random.default_rng(seed)
     beside = (X[:, 0] > np.quantile(X[:, 0], 0.3)).astype(np.int64)  # whole subtrees are of one component
-    for owner in (np.arange(n), rng.integers(0, 3, n), beside, 1 - beside, np.zeros(n, np.int64)):
+    strips = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.25, 0.5])).astype(np.int64)
+    for owner in (np.arange(n), rng.integers(0, 3, n), beside, 1 - beside, strips, np.zeros(n, np.int64)):
         i, j, squares = spanning.join_nearest(X, cores, *tree, owner)
         for c in range(n):
             mine = owner == c
