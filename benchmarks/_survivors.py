@@ -69,6 +69,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "self.evidence[k]": TIE,
         "_Choice.more: wanted - len(family) -> wanted + len(family)": SLOW,
     },
+    "labels/correlation.py": {"_Search.move: self.n_moves += 1 -> self.n_moves -= 1": SLOW},
     "labels/clouds.py": {
         "fit_clouds: 1e-12 -> 1.000000000001": (False, "matters only where all clusters are one place"),
         "within_hull: places @ planes[:, :-1].T + planes[:, -1] <= 1e-09 -> places @ planes[:, :-1].T + "
@@ -191,6 +192,9 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "inner_payoffs: 1 -> 2": NEGATIVE,
         "lifetimes: s * s -> s / s": SPEED,
         "lifetimes: n + j -> n - j": SPEED,
+        "lifetimes: 1.0 - s -> 1.0 + s": SPEED,
+        "lifetimes: 1.0 -> 2.0": SPEED,
+        "lifetimes: parent[node] < 0 -> parent[node] <= 0": (True, "a parent is a merge, never leaf 0"),
     },
     "compiled/threads.py": {
         ": 16 -> 17": SIZE,
