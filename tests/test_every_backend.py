@@ -107,6 +107,7 @@ CONTAINERS: dict[str, Any] = {
     "Dask": lambda rows, folder: chunked(rows),
     "Dask on a cluster": lambda rows, folder: chunked(rows),
     "CPU tensor": lambda rows, folder: on_device(rows),
+    "Dask of tensors": lambda rows, folder: chunked(rows).map_blocks(pytest.importorskip("torch").as_tensor),
 }
 BACKENDS = [pytest.param(n, marks=pytest.mark.subprocess) if "cluster" in n else n for n in CONTAINERS]
 

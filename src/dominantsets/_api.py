@@ -8,6 +8,7 @@ from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.correlation import Correlation, correlation_clusters
+from dominantsets.rows.parquet import parquet_rows
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     DominantSet,
@@ -68,6 +69,7 @@ __all__ = [
     "global_optimum",
     "guaranteed_shift",
     "multistart",
+    "parquet_rows",
     "path_clusters",
     "path_spectrum",
     "peel",

@@ -16,9 +16,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.labels.partition import memberships_of
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx, is_tensor
+from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
 
@@ -192,17 +193,3 @@ class Weighted:
         self.exemplars_ = np.array([cluster.exemplar for cluster in self.clusters_], dtype=np.int64)
         self.memberships_ = memberships_of(self.clusters_, cores)
         self.assignment_rate_ = float((labels >= 0).mean())
-
-
-def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:
-    """The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them."""
-    memberships = np.zeros(cores.size)
-
-    def work(part: slice) -> None:
-        for k in range(part.start, part.stop):
-            cluster = clusters[k]
-            mine = cores[cluster.members] == k  # all of them, unless clusters overlap
-            memberships[cluster.members[mine]] = (cluster.weights / cluster.weights.max())[mine]
-
-    parallel_map(work, thread_slices(len(clusters), 8))
-    return memberships

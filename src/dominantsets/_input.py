@@ -9,18 +9,18 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dominantsets.rows.base import not_finite
+from dominantsets.rows.foreign import is_tensor, shared
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.factory import (
     DENSE_ONLY,
     NUMBERED,
     PRECOMPUTED,
+    in_process,
     is_dask,
     is_networkx,
     is_small,
-    is_tensor,
     matrix_of_graph,
-    shared,
 )
 
 _ACCEPTED: dict[str, Any] = {
@@ -95,7 +95,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
     X = shared(X)
     if not is_tensor(X):
-        X = _validated(estimator, X, reset=False)
+        X = _validated(estimator, in_process(X) if is_dask(X) else X, reset=False)
         X = sp.csr_array(X) if sp.issparse(X) else X
         return estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
     name = type(estimator).__name__
@@ -106,7 +106,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
         )
     device = estimator._device
     if device != X.device:
-        fitted = "NumPy arrays" if device is None else f"features on {device}"
+        fitted = "NumPy or Dask arrays" if device is None else f"features on {device}"
         raise ValueError(f"X is a tensor on {X.device}, but {name} was fitted with {fitted}.")
     return X
 

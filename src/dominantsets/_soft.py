@@ -23,10 +23,9 @@ class SoftAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
     def _set_soft(self, similarity: Similarity) -> None:
         """Keep of each cluster what payoffs need, without the rows: a saved model has none."""
-        self._summaries = [
-            similarity.for_cluster(k).summarise(cluster.members, cluster.weights)
-            for k, cluster in enumerate(self.clusters_)
-        ]
+        self._summaries = similarity.summarise_each(
+            [(cluster.members, cluster.weights) for cluster in self.clusters_]
+        )
 
     @property
     def _n_objects(self) -> int:

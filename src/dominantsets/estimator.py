@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import warn
-from dominantsets._copies import Copies, Weighted, memberships_of
-from dominantsets._input import is_given, new_objects, set_tags, similarity_of
-from dominantsets._soft import SoftAnswers
+from dominantsets._copies import Copies, Weighted
+from dominantsets._input import is_given, set_tags, similarity_of
+from dominantsets._labels import Labels
 from dominantsets._stream import Streaming, choice_of_stream
-from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import Choice, choose, unseen
-from dominantsets.clusters.climbs import check_climbs
 from dominantsets.clusters.find import Request, find
-from dominantsets.clusters.multistart import check_multistart, sampled_start
+from dominantsets.clusters.multistart import sampled_start
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.clusters.samples import sample_of
-from dominantsets.clusters.table import Selection
-from dominantsets.labels.average import (
-    Core,
-    assign_by_average,
-    average_of,
-    predict_by_average,
-    predict_by_payoff,
-)
-from dominantsets.labels.correlation import label_by_correlation
-from dominantsets.labels.partition import Partition
+from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.similarity import Similarity
-from dominantsets.solvers import ALGORITHMS, Callback, DominantSet, Monitor, SolverOptions, Status, solve
+from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
 from dominantsets.solvers.result import End
 from dominantsets.solvers.seeds import checked_seeds
@@ -60,32 +44,11 @@ ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
 }
 SHARED = 0.5  # of two clusters that may overlap: that is how much they may have in common
 HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
-WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
-# The former names of parameters, and where they are now.
-MOVED = {
-    "keep_noise": "noise",
-    "start": "solver_params",
-    "tol": "solver_params",
-    "max_iter": "solver_params",
-    "cutoff": "solver_params",
-    "sampling": "multistart_params",
-    "max_overlap": "multistart_params",
-}
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "solver_params": {
-        "start": "vertex",
-        "tol": 1e-10,
-        "max_iter": 100_000,
-        "cutoff": 2e-12,
-        "algorithm_params": None,
-    },
-    "multistart_params": {"sampling": "uniform", "max_overlap": 0.1},
-}
 
 
 class DominantSets(
     CallbackSupportMixin,  # type: ignore[misc]
-    SoftAnswers,
+    Labels,
     Streaming,
     Weighted,
     ClusterMixin,  # type: ignore[misc]
@@ -174,7 +137,8 @@ class DominantSets(
         when fitting is done. Paths, networks and ellipses, all of whose clusters come at once, keep none.
     device : str or torch.device, optional
         Where to work on features under sqeuclidean, cosine, linear, rbf or laplacian, such as ``"cuda"``
-        (extra "gpu"). A torch tensor is worked on where it is, without this. Results are NumPy arrays.
+        (extra "gpu"). A torch tensor is worked on where it is, without this; chunks of a Dask array go to
+        the device of the worker that has them. Results are NumPy arrays (of Dask's: Dask arrays).
     callback : callable, optional
         Called about every 50 ms with a :class:`Progress`; return True to stop. Dropped by pickling.
         scikit-learn's own callbacks (version 1.9 and later) are set with ``set_callbacks``: the fit is a task
@@ -244,33 +208,6 @@ class DominantSets(
     >>> model.n_clusters_, [c.status.value for c in model.clusters_]
     (3, ['converged', 'converged', 'converged'])
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "affinity": [str, callable, Similarity],
-        "affinity_params": [dict, None],
-        "shift": [
-            Interval(Real, None, None, closed="neither"),
-            StrOptions({"auto", "guaranteed", "sufficient"}),
-        ],
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "solver_params": [dict, None],
-        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
-        "assign": [StrOptions({"refine", "average", "correlation", "mode"}), None],
-        "noise": [StrOptions({"auto", "cores", "payoff"}), Interval(Real, 0, 1, closed="both"), None],
-        "overlap": ["boolean", Interval(Real, 0, 1, closed="right")],
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
-        "multistart_params": [dict, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "max_time": [Interval(Real, 0, None, closed="left"), None],
-        "checkpoint": [str, os.PathLike, None],
-        "device": "no_validation",
-        "callback": [callable, None],
-        "verbose": ["verbose"],
-        "forget": [Interval(Real, 0, 1, closed="left")],
-        **dict.fromkeys(MOVED, "no_validation"),
-    }
 
     def __init__(
         self,
@@ -384,56 +321,6 @@ class DominantSets(
             state["similarity_"] = state["similarity_"].detached()
         return state
 
-    def _former(self) -> dict[str, Any]:
-        """Parameters that were given under their former names."""
-        given = {name: getattr(self, name) for name in MOVED}
-        return {k: v for k, v in given.items() if not (isinstance(v, str) and v == "deprecated")}
-
-    def _grouped(self, group: str) -> dict[str, Any]:
-        """The parameters of a group: defaults, what was given, and what was given under former names."""
-        given = getattr(self, group) or {}
-        for name in given:
-            if name not in DEFAULTS[group]:
-                raise ValueError(f"{group} takes no {name!r}; it takes: {', '.join(DEFAULTS[group])}.")
-        former = {k: v for k, v in self._former().items() if MOVED[k] == group}
-        return DEFAULTS[group] | given | former
-
-    @property
-    def _noise(self) -> Any:
-        noise = self._former().get("keep_noise", self.noise)
-        return "cores" if noise == "payoff" else noise
-
-    @property
-    def _noise_asked(self) -> Any:
-        """What is asked about noise: nobody is called so where parts of the data find another background."""
-        doubtful = self.choice_ is not None and self.choice_.taken.is_noise_doubtful
-        return None if doubtful and self._noise == "auto" else self._noise
-
-    def _checked(self) -> SolverOptions:
-        """The solver's options, once all parameters are checked."""
-        for name in self._former():
-            now = "noise=..." if name == "keep_noise" else f"{MOVED[name]}={{{name!r}: ...}}"
-            warn(f"{name} moved: pass {now}; the former name will go in version 0.3.", FutureWarning)
-        self._validate_params()
-        noise = self._noise
-        only = {"noise": self._parameter_constraints["noise"]}
-        validate_parameter_constraints(only, {"noise": noise}, type(self).__name__)
-        if noise not in (None, "auto") and self.assign != "refine":
-            raise ValueError(f"noise={noise!r} needs assign='refine', got {self.assign!r}.")
-        if isinstance(self.shift, str) and self.shift != "auto" and self.min_cluster_size < 2:
-            raise ValueError(
-                f"shift={self.shift!r} is about min_cluster_size, which must be at least 2 for it, got "
-                f"{self.min_cluster_size}."
-            )
-        options = SolverOptions(self.algorithm, **self._grouped("solver_params")).checked()
-        if self.assign == "mode":
-            check_climbs(options, self.n_starts, self.checkpoint)
-        if self.overlap:
-            check_overlap(self)
-        if self.n_starts > 1:
-            check_multistart(self.n_starts, start=options.start, **self._grouped("multistart_params"))
-        return options
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X.
@@ -461,7 +348,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with fit_tasks(self, X, y) as around:
+        with kept(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
@@ -518,7 +405,12 @@ class DominantSets(
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
-        self._set_clusters(found.clusters, found.cores)
+        try:
+            with DeferredInterrupt():  # what has been found is kept
+                self._set_clusters(found.clusters, found.cores)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+            monitor.hurry()
         self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
@@ -552,163 +444,6 @@ class DominantSets(
         depends |= {"algorithm": algorithm}
         depends |= self._grouped("solver_params") | self._grouped("multistart_params")
         return Checkpoint(self.checkpoint, signature(similarity, depends))
-
-    def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
-        """The dominant sets themselves."""
-        self.clusters_, self._cores = clusters, cores
-        self.n_clusters_ = len(clusters)
-        self.exemplars_ = np.array([c.exemplar for c in clusters], dtype=np.int64)
-        self.shifts_ = np.array([c.shift for c in clusters])
-        self.n_iter_ = sum(c.n_iter for c in clusters)
-        self._memberships = memberships_of(clusters, cores)
-        self._set_soft(self.similarity_)
-
-    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
-        """Labels of all objects, and what new ones need."""
-        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
-        labels, probabilities = cores.copy(), self._memberships.copy()
-        sentence = "the labels are those of the dominant sets: all others are -1."
-        self._rule: Any = None
-        self._levels: list[Core] = []
-        self._averages: list[Any] = []
-        if self.assign == "average":
-            labels = assign_by_average(similarity, clusters, labels)
-            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-            sentence = "everybody is in the cluster with the highest average similarity."
-        elif self.assign == "correlation" and clusters:
-            try:
-                made, self.correlation_ = label_by_correlation(
-                    similarity, cores, len(clusters), self._noise is not None, monitor
-                )
-                labels, probabilities, self._rule, sentence = made
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
-        elif self.assign in ("refine", "mode") and clusters:
-            try:
-                labels, probabilities, self._rule, sentence = partition()
-                if self._noise_asked != self._noise:
-                    sentence = "nobody is called noise: other parts of the data find another background."
-                if self._noise == "cores":
-                    labels = np.where(cores >= 0, labels, -1)
-                    probabilities = np.where(cores >= 0, probabilities, 0.0)
-                    sentence = "everybody outside the dominant sets is -1, as asked."
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
-        if self._rule is None or self._noise == "cores":
-            self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-        self.selection_ = self.selection_.labelled(clusters, labels, sentence)
-        self.assignment_rate_ = float((labels >= 0).mean())
-        # as the caller's own data are kept: Dask arrays in the same chunks
-        self.labels_, self.core_labels_ = similarity.as_given(labels), similarity.as_given(cores)
-        self.memberships_ = similarity.as_given(self._memberships)
-        self.probabilities_ = similarity.as_given(np.where(labels < 0, 0.0, probabilities))
-        del self._cores, self._memberships
-
-    @property
-    def cores_(self) -> Any:
-        """The former name of ``core_labels_``."""
-        return self.core_labels_
-
-    @property
-    def resolution_(self) -> Selection:
-        """The former name of ``selection_``."""
-        return self.selection_
-
-    @property
-    def shift_(self) -> float:
-        """The shift used; the median of ``shifts_`` where every cluster has its own."""
-        check_is_fitted(self)
-        if self.selection_.resolution is not None:
-            return self.selection_.resolution.shift
-        return float(np.median(self.shifts_)) if len(self.shifts_) else float("nan")
-
-    def _warn(self) -> None:
-        if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
-            warn(
-                f"fitting ended early ({self.end_.value}): {self.n_clusters_} clusters were found, "
-                "the last of which may be incomplete.",
-                ConvergenceWarning,
-            )
-            return
-        loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
-        loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
-        if any(c.status is Status.DISSOLVED for c in loose):
-            degree = float(self.similarity_.degrees().mean())
-            warn(
-                f"the shift of {self.shift_:.6g} is too large for this graph, whose mean degree is "
-                f"{degree:.6g}: every object would gain by joining; lower it.",
-                ConvergenceWarning,
-            )
-        elif loose:
-            worst = max(c.relative_gap for c in loose)
-            warn(
-                f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
-                f"{worst:.1g}); raise max_iter in solver_params or use algorithm='pairwise'.",
-                ConvergenceWarning,
-            )
-        if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
-            warn(
-                "no cluster was found: no group stands out of the data, which look like noise or like one "
-                "group; pass n_clusters, or a shift, to get clusters anyway."
-            )
-        elif self.n_clusters_ == 0:
-            warn("no cluster was found: no two objects have a positive similarity.")
-        elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
-            warn(
-                f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
-                f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
-            )
-
-    def predict(self, X: Any) -> Ints:
-        r"""The clusters of new objects.
-
-        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again wherever
-        no tie is involved. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
-        or to the background (-1); on a network to the group that it has most in common with; under "path"
-        where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
-        which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        "average" that cluster too, else the one with the highest average similarity; with "correlation" the
-        one where it gains most.
-
-        Exceptions: with ``assign="mode"`` new objects join by their gain, as with None, while ``labels_`` say
-        where a climb from the object itself ends; a share of noise (``noise=0.1``) is one of the objects of
-        ``fit``; and under "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself
-        among its neighbours.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_new, n_features)
-            Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
-            the n objects of ``fit`` (a row of that matrix is its object; its diagonal is ignored).
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-            Labels.
-        """
-        check_is_fitted(self)
-        similarity = self.similarity_
-        X = similarity.arriving(new_objects(self, X))
-        if self.assign == "average":
-            return predict_by_average(similarity, self._levels, self._averages, X)
-        if self._rule is None:
-            return predict_by_payoff(similarity, self._levels, X)
-        labels: Ints = self._rule.of_new(similarity, X)
-        if self._levels:
-            labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
-        return labels
-
-
-def check_overlap(estimator: DominantSets) -> None:
-    """Refuse what clusters that share objects cannot have."""
-    for name, usual in (("n_starts", 1), ("checkpoint", None), ("algorithm", "auto")):
-        if getattr(estimator, name) != usual:
-            raise ValueError(f"overlap={estimator.overlap!r} needs {name}={usual!r}.")
-    if estimator.assign in ("mode", "correlation"):
-        raise ValueError(
-            f"overlap={estimator.overlap!r} goes with assign='refine', 'average' or None, got "
-            f"{estimator.assign!r}."
-        )
 
 
 def _say(number: int, cluster: DominantSet) -> None:

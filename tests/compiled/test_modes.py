@@ -293,7 +293,8 @@ def test_balls_that_lean_on_others_or_have_met_them_die(seed, kappa, d):
         state.radius[a] = follow(state.X, state.extra, state.centre[a], kappa * d, 0.0, t, 300, 1e-16)
     by_size = chains[np.argsort(state.size[chains], kind="stable")]
     expected = settled(state, by_size, kappa * d)
-    modes.settle(state, by_size, everybody(36), kappa * d, 0, LEAST, MEET)
+    leanings = modes.lean(state, by_size, everybody(36), kappa * d, 0)
+    modes.settle(state, by_size, leanings, kappa * d, 0, LEAST, MEET)
     for name, found, plain in zip(modes.State._fields, state, expected, strict=True):
         np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-12, err_msg=name)
     # then those that can be groups are asked how sharp they are
@@ -332,12 +333,12 @@ def test_two_balls_have_met_where_their_centres_are_nearer_than_the_width_of_a_t
 def test_who_outranks_whom():
     state = state_of(sample(0), 12)
     state.size[:4], state.alive[:3] = [3, 5, 3, 9], True
-    assert modes.outranks(state, 1, 0)
-    assert not modes.outranks(state, 0, 1)
-    assert modes.outranks(state, 0, 2)  # as large, and older
-    assert not modes.outranks(state, 2, 0)
-    assert not modes.outranks(state, 3, 0)  # dead
-    assert not modes.outranks(state, 1, 1)
+    assert modes.outranks(state.alive, state.size, 1, 0)
+    assert not modes.outranks(state.alive, state.size, 0, 1)
+    assert modes.outranks(state.alive, state.size, 0, 2)  # as large, and older
+    assert not modes.outranks(state.alive, state.size, 2, 0)
+    assert not modes.outranks(state.alive, state.size, 3, 0)  # dead
+    assert not modes.outranks(state.alive, state.size, 1, 1)
 
 
 def test_objects_within_a_cut_are_counted_and_listed():

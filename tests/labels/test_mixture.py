@@ -81,7 +81,9 @@ def test_a_fit_finds_centres_widths_and_the_dimension(d):
     rng = np.random.default_rng(40 + d)
     y = np.repeat([0, 1], 1_000)
     X = 30.0 * np.eye(2, d)[y] + rng.normal(size=(2_000, d)) * np.array([1.0, 2.0])[y, None]
-    starts = [Start(X[y == k][0], 0.5 * d, (y == k) & (rng.random(2_000) < 0.1)) for k in (0, 1)]
+    starts = [
+        Start(X[y == k][0], 0.5 * d, np.flatnonzero((y == k) & (rng.random(2_000) < 0.1))) for k in (0, 1)
+    ]
     fit = fit_clouds(points(X), starts, noise=False, dimension=3.0, free=True, monitor=Monitor())
     assert fit.clouds.dimension == pytest.approx(d, rel=0.1)
     np.testing.assert_array_equal(fit.parts.argmax(axis=1), y)
@@ -306,7 +308,8 @@ def test_what_a_background_knows_of_the_clusters(kind):
     width = float(np.square(far - middle).mean())
     clouds = Clouds(centres, np.full(k, 0.16), np.full(k, 1.0 / k), 3.0, 0.5, middle, width)
     outside = np.repeat([0.0, 1.0], 450)
-    fit = Fit(clouds, np.eye(k)[np.append(y, y)] * (1.0 - outside)[:, None], outside, 0.0)
+    home = np.append(y, y)
+    fit = Fit(clouds, home, sp.csr_array(np.eye(k)[home] * (1.0 - outside)[:, None]), outside, 0.0)
     near, error = mixture._nearness(sample, fit)
     assert error < 0.03
     if kind == "noise":

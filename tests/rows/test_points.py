@@ -28,7 +28,7 @@ def points_of(where, X, extra):
 @pytest.fixture(autouse=True)
 def no_sample_is_small(monkeypatch):
     if importlib.util.find_spec("torch"):
-        monkeypatch.setattr("dominantsets.rows.tensor_points.LARGE", 0)
+        monkeypatch.setattr("dominantsets.rows.tensor_points.LARGE", {"cuda": 0, "cpu": 0})
 
 
 def squares_of(X, extra, centres):
@@ -117,8 +117,10 @@ def test_a_round_of_clouds_is_the_plain_formula(where, nearest, n, k, seed, nois
     parts *= (1.0 - out)[:, None]
     expected = [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * (rates * t) ** 2).sum(axis=0)]
     np.testing.assert_allclose(outside, out, atol=1e-12)
-    found = points_of(where, X, extra).parts(centres, rates, levels, out, nearest)
-    np.testing.assert_allclose(found, parts, atol=1e-12)
+    home, found = points_of(where, X, extra).parts(centres, rates, levels, out, nearest)
+    np.testing.assert_allclose(found.toarray(), parts, atol=1e-12)
+    far = t if nearest else -logs
+    np.testing.assert_allclose(far[np.arange(n), home], far.min(axis=1))
     away = points_of(where, X, extra).away(centres)
     np.testing.assert_allclose(away, t.min(axis=1), atol=1e-12)
     assert likelihood == pytest.approx(both.sum(), rel=1e-10, abs=1e-9)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from itertools import combinations
 
@@ -28,8 +31,8 @@ from support import as_memmap, assert_certified, assert_same_cluster, features, 
 torch = pytest.importorskip("torch")
 
 from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
-from dominantsets.rows import tensor_operations, tensors  # noqa: E402
-from dominantsets.rows.tensors import Features, Streamed  # noqa: E402
+from dominantsets.rows import tensor_features, tensor_operations, tensors  # noqa: E402
+from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import tensor_dual, tensor_problem  # noqa: E402
 from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
@@ -46,7 +49,7 @@ def device(request):
 
 def rows_of(S):
     """The rows of a tensor's similarity, as its formula sees them."""
-    return tensor_operations.local(S.rows, S.recipe)
+    return tensor_operations.local(S.rows.block, S.recipe)
 
 
 def stored(X, dtype, device):
@@ -206,33 +209,44 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
 FUSED = """
 import numpy as np, torch
 from dominantsets import as_similarity
+from dominantsets.rows import fused
 from dominantsets.rows.tensor_operations import local
+from dominantsets.rows.tensor_points import TensorPoints, _radius
 from dominantsets.solvers import tensor_dual
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if device == "cpu":
-    tensor_dual.kernels_usable = lambda device: True
+    fused.usable = lambda device: fused.FUSED
 rng = np.random.default_rng(0)
 for kind in ("sqeuclidean", "cosine", "linear"):
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        for far in (0.0, 1e3):
-            X = torch.tensor(np.abs(rng.normal(size=(700, 37))) + far).to(dtype).to(device)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.uint8):
+        for far in (0.0, 1e3) if dtype.is_floating_point else (60.0,):
+            spread = 1.0 if dtype.is_floating_point else 10.0
+            X = torch.tensor(np.abs(spread * rng.normal(size=(700, 37))) + far).to(dtype).to(device)
             S = as_similarity(X, kind)
             alive = torch.tensor(rng.random(700) < 0.8, device=device)
-            W = local(S.rows, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
+            W = local(S.rows.block, S.recipe).chosen(torch.tensor([1, 5, 9, 20, 33], device=device)).u
             trials, found, shift, there = [], [], 3 * S.self_similarity, int(alive.sum())
-            for tensor_dual.FUSED in (True, False):
-                together = tensor_dual.TensorDual(local(S.rows, S.recipe), shift, alive, there)
-                assert together.fused is tensor_dual.FUSED
+            for fused.FUSED in (True, False):
+                together = tensor_dual.TensorDual(local(S.rows.block, S.recipe), shift, alive, there)
+                assert together.fused is fused.FUSED
                 trials.append(together.at(W, torch.full_like(W[:, 0], shift)))
                 found.append(set(zip(*(x.tolist() for x in together.above(W, trials[0].tau, 10**6)))))
                 assert together.above(W, trials[0].tau - 1e9, 10) is None
-            assert not tensor_dual._broken
+            assert not fused.broken
             for name in ("tau", "f", "image", "mean"):
                 torch.testing.assert_close(*(getattr(t, name) for t in trials), rtol=1e-10, atol=1e-8)
             members = trials[1].tiles.valid & (trials[1].weights > 0)
             owner = trials[1].tiles.owner[:, None].expand_as(members)[members]
             support = set(zip(trials[1].tiles.objects[members].tolist(), owner.tolist()))
             assert all(support <= them for them in found)
+for m in (5, 5_000):
+    t = torch.tensor(rng.exponential(size=(9, m)), device=device)
+    kappa = torch.tensor(rng.uniform(0.1, 0.5 * m, size=9), device=device)
+    for first in (torch.zeros_like(kappa), torch.full_like(kappa, 1e-9), torch.full_like(kappa, 0.7)):
+        ours, plain = (_radius(t, kappa, first) for fused.FUSED in (True, False))
+        torch.testing.assert_close(ours, plain, rtol=1e-12, atol=0.0)
+        torch.testing.assert_close((ours[:, None] - t).clamp_min(0.0).sum(1), kappa, rtol=1e-10, atol=0.0)
+assert not fused.broken
 """
 
 
@@ -462,8 +476,8 @@ def test_half_precision_arrays_go_to_a_device_as_they_are(device, tmp_path):
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "rbf"])
 def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
-    monkeypatch.setattr(tensors, "STREAM_BYTES", 8 * 4 * 64)
-    monkeypatch.setattr(tensors, "RESIDENT_SHARE", 0.0)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    monkeypatch.setattr(tensor_features, "RESIDENT_SHARE", 0.0)
     X = features(500, 4)
     S = as_similarity(as_memmap(tmp_path / "X.dat", X), kind, device=device)
     assert isinstance(S.rows.features, Streamed)
@@ -474,6 +488,39 @@ def test_a_memmap_streams_in_blocks(kind, tmp_path, monkeypatch, device):
     plain = as_similarity(torch.tensor(X, device=device), kind)
     assert isinstance(plain.rows.features, Features)
     assert_same_cluster(solve(S, shift=shift), solve(plain, shift=shift))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+def test_what_streams_is_the_array_whoever_is_slow(rows, dtype, device, tmp_path, monkeypatch):
+    """Few blocks and many, filled in parts by several threads; they are the caller's own, and may be kept."""
+    X = (50 * features(rows * 96 - 5, 16)).astype(dtype)
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 96 * 16 * X.itemsize)
+    monkeypatch.setattr(tensor_features, "PART_BYTES", 100)
+    monkeypatch.setattr(tensor_features, "READERS", 4)
+    monkeypatch.setattr(tensor_features, "N_THREADS", 4)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", X), torch.device(device))
+    kept = list(streamed.blocks(10**9))
+    assert [begin for begin, _ in kept] == list(range(0, len(X), 96))
+    for begin, block in streamed.blocks(10**9):  # one that changes what it gets, and takes its time
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+        block.zero_()
+        time.sleep(0.002)
+    for begin, block in kept:
+        np.testing.assert_array_equal(block.cpu().numpy(), X[begin : begin + 96])
+    objects = np.random.default_rng(0).integers(len(X), size=500)
+    taken = streamed.take(torch.tensor(objects, device=device))
+    np.testing.assert_array_equal(taken.cpu().numpy(), X[objects])
+
+
+def test_a_stream_may_be_left_before_its_end(tmp_path, device, monkeypatch):
+    monkeypatch.setattr(tensor_features, "STREAM_BYTES", 8 * 4 * 64)
+    streamed = Streamed(as_memmap(tmp_path / "X.dat", features(500, 4)), torch.device(device))
+    before = threading.active_count()
+    for _ in streamed.blocks(10**9):
+        break
+    gc.collect()
+    assert threading.active_count() <= before  # nobody reads on
 
 
 def test_a_checkpoint_on_a_device(tmp_path):
@@ -606,7 +653,7 @@ def test_bad_input_gets_one_sentence():
     model = DominantSets(2, affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match="fitted with 3 features"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="fitted with NumPy arrays"):
+    with pytest.raises(ValueError, match="fitted with NumPy or Dask arrays"):
         DominantSets(2, affinity="sqeuclidean").fit(X.numpy()).predict(X)
     with pytest.raises(ValueError, match="trace=True"):
         solve(as_similarity(X, "sqeuclidean"), trace=True)
@@ -632,7 +679,7 @@ def test_two_devices_and_too_much():
     with pytest.raises(ValueError, match="fitted with features on cuda"):
         model.predict(X)
     S = as_similarity(X.cuda().float(), "sqeuclidean")
-    with pytest.raises(MemoryError, match="did not fit the device"), tensors.explain_oom("a test"):
+    with pytest.raises(MemoryError, match="did not fit the device"), tensor_features.explain_oom("a test"):
         torch.empty(2**45, device="cuda")
     assert S.n == 300
 
@@ -640,7 +687,7 @@ def test_two_devices_and_too_much():
 def test_out_of_memory_is_one_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**9, 4 * 10**9))
     words = r"64 starts did not fit the device, which has 1.0 of 4.0 GB free"
-    with pytest.raises(MemoryError, match=words), tensors.explain_oom("64 starts"):
+    with pytest.raises(MemoryError, match=words), tensor_features.explain_oom("64 starts"):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 
@@ -772,3 +819,42 @@ def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     monkeypatch.setattr(tensors, "_room", {})
     with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
         as_similarity(X, "sqeuclidean")
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(1,), (1_000, 37), (0, 3)])
+def test_large_results_come_in_pieces(dtype, shape, device, monkeypatch):
+    monkeypatch.setattr(tensors, "PIECE_BYTES", 1_024)
+    x = torch.arange(int(np.prod(shape)), device=device).reshape(shape).to(dtype)
+    found = tensors.in_pieces(x)
+    np.testing.assert_array_equal(found, x.cpu().numpy())
+    assert found.dtype == x.cpu().numpy().dtype
+    np.testing.assert_array_equal(tensors.in_pieces(x.T), x.cpu().numpy().T)
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("looked_at", [3, 40])
+def test_certificates_after_a_rough_sweep_are_those_of_all_payoffs(
+    kind, dtype, looked_at, device, monkeypatch
+):
+    tensor, _ = stored(np.abs(features(600, 5)), dtype, device)
+    S = as_similarity(tensor, kind)
+    problem = make_problem(S, 3.0 * S.self_similarity)
+    problem.remove(np.arange(0, 600, 7))
+    starts = [Point(np.array([i]), np.ones(1)) for i in (1, 90, 333, 500)]
+    options = SolverOptions("dual")
+    plain = problem.solve_starts(starts, options, Monitor())
+    monkeypatch.setattr(tensor_problem, "SWEPT", {"cuda": 0, "cpu": 0})
+    monkeypatch.setattr(tensor_problem, "LOOKED_AT", looked_at)
+    kind_of = tensor_problem.TensorProblem
+    asked, sweep = [], kind_of._after_a_sweep
+    monkeypatch.setattr(kind_of, "_after_a_sweep", lambda *args: asked.append(sweep(*args)) or asked[-1])
+    swept = problem.solve_starts(starts, options, Monitor())
+    assert asked
+    assert looked_at == 3 or all(found is not None for found in asked)  # of few all may be members
+    for a, b in zip(plain, swept, strict=True):
+        np.testing.assert_array_equal(a.members, b.members)
+        assert a.margin == pytest.approx(b.margin, rel=1e-9, abs=1e-12 * S.self_similarity)
+        assert a.gap == pytest.approx(b.gap, abs=1e-12 * abs(a.value))
+        assert a.status is b.status

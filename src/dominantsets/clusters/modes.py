@@ -31,7 +31,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.evidence import Evidence, dimension
 from dominantsets.compiled import modes
-from dominantsets.compiled.threads import N_THREADS, parallel_map
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.points import NOBODY
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
@@ -146,14 +146,15 @@ class ModeTree:
         lists = self._inside(
             state, live, modes.Lists(np.full(self.n, -1), np.full(self.n, -1), NOBODY, np.arange(self.n))
         )
-        modes.join(state, live, lists, kappa, level)
-        modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
+        if (state.holder < 0).any():
+            modes.join(state, live, lists, kappa, level)
+            modes.start(state, kappa, level, self.least, STEPS, TOLERANCE)
         before, live = live.size, np.flatnonzero(state.alive)
         lists = self._inside(state, live[before:], lists)
         by_size = live[np.argsort(state.size[live], kind="stable")]
-        modes.settle(state, by_size, lists, kappa, level, self.least, MEET)
-        count = min(N_THREADS, max(1, live.size // 8))
-        parts = [slice(k, None, count) for k in range(count)]
+        parts = thread_slices(live.size, 8)
+        found = parallel_map(lambda part: modes.lean(state, by_size[part], lists, kappa, level), parts)
+        modes.settle(state, by_size, _in_one(found), kappa, level, self.least, MEET)
         parallel_map(lambda part: modes.sharpen(state, live[part], lists, kappa, level), parts)
         large = live[state.own[live, level] >= self.least]
         self._places.append((large, state.centre[large]))
@@ -256,8 +257,10 @@ class ModeTree:
         centre = centres[int(np.searchsorted(chains, node.chain))] * self._unit
         return centre, float(self._state.radii[node.chain, node.level]) * self._unit**2
 
-    def balls(self, nodes: Sequence[Node], level: int | None = None) -> list[tuple[Floats, Floats, float]]:
-        """Centres of nodes' balls, the weights of all objects in each, and their kappas."""
+    def balls(
+        self, nodes: Sequence[Node], level: int | None = None
+    ) -> list[tuple[Floats, Ints, Floats, float]]:
+        """Centres of nodes' balls, the objects in each and their weights, and their kappas."""
         if not nodes:
             return []
         X, extra = self._scaled.rows, self._scaled.extra
@@ -272,14 +275,24 @@ class ModeTree:
         out, t = [], np.empty(self.n)
         for k, some in enumerate(np.split(objects, np.cumsum(counts)[:-1])):
             r2 = modes.ball_among(X, extra, some, centres[k], kappa[k], radii[k], t)
-            weights = np.zeros(self.n)
-            weights[some] = np.maximum(r2 - t[: some.size], 0.0) / kappa[k]
-            out.append((centres[k] * self._unit, weights, float(kappa[k]) * self._unit**2))
+            weights = np.maximum(r2 - t[: some.size], 0.0) / kappa[k]
+            inside = weights > 0.0
+            out.append(
+                (centres[k] * self._unit, some[inside], weights[inside], float(kappa[k]) * self._unit**2)
+            )
         return out
 
-    def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Floats, float]:
-        """Centre of a node's ball, the weights of all objects in it, and its kappa."""
+    def ball(self, node: Node, level: int | None = None) -> tuple[Floats, Ints, Floats, float]:
+        """Centre of a node's ball, the objects in it and their weights, and its kappa."""
         return self.balls([node], level)[0]
+
+
+def _in_one(parts: list[modes.Leanings]) -> modes.Leanings:
+    """Leanings of some balls and of the next ones, as those of all."""
+    before = np.cumsum([0, *(part.holder.size for part in parts)])
+    ends = [part.end + first for part, first in zip(parts, before[:-1], strict=True)]
+    others = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
+    return modes.Leanings(np.concatenate(ends), *others)
 
 
 def _empty(sample: Coordinates, birth: Floats, near: Ints, levels: int) -> modes.State:

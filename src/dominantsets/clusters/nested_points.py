@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._typing import Ints
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.modes import ModeTree, Node
 from dominantsets.clusters.nested import Group, Merge, Nested, Place, Split, alone, elders, moved
-from dominantsets.clusters.scales import Ball, OwnScales, Scales, solved, starts_of
+from dominantsets.clusters.scales import OwnScales, Scales, solved, starts_of
 from dominantsets.labels.mixture import Labelling, Verdict, label_by_clouds
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
@@ -138,7 +139,7 @@ def _grown(
     balls = [Ball(*tree.ball(early[leaf])) for leaf in leaves]
     labels = groups.of(sets.similarity)[0]
     sampled = labels[scales.objects]
-    most = [int(np.bincount(sampled, ball.weights, len(main)).argmax()) for ball in balls]
+    most = [int(np.bincount(sampled[ball.members], ball.weights, len(main)).argmax()) for ball in balls]
     group = dict(zip(leaves, most, strict=True)) | {leaf: k for k, leaf in enumerate(main)}
     splits = moved(splits, group, main)
     table = np.array(leaves)[_nearest_within(balls, [group[leaf] for leaf in leaves], len(main))]
@@ -157,7 +158,7 @@ def _grown(
         if group is not out.root:
             return None
         m = scales.objects.size  # of all objects there is a set at the top
-        return sets.of(Ball(scales.sample.rows.mean(axis=0), np.full(m, 1.0 / m), tree.kappa(int(top))))
+        return sets.of(Ball.of(scales.sample.rows.mean(axis=0), np.full(m, 1.0 / m), tree.kappa(int(top))))
 
     out.settle(lambda level: scales.shift(tree.kappa(int(level))), core)
     return out
@@ -187,8 +188,7 @@ def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Lab
     own = similarity.self_similarities(scales.objects)
     mixtures, inside = [], np.empty(len(balls))
     for k, start in enumerate(starts_of(scales, balls)):
-        some = np.flatnonzero(start.members)
-        weights = balls[k].weights[some] / balls[k].weights[some].sum()
+        some, weights = start.members, balls[k].weights / balls[k].weights.sum()
         mixtures.append(similarity.centre(scales.objects[some], weights))
         # the mean squared distance from the centre is half the mean of own lengths less the centre's
         inside[k] = float(weights @ own[some]) - 2.0 * start.square

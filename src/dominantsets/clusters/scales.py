@@ -9,17 +9,16 @@ dominant set of all the objects, with the certificate of its own shift.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import SAME, Ball, balls_of, distinct
 from dominantsets.clusters.filling import Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
+from dominantsets.compiled.members import claim, taken_by
 from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates, Spread
@@ -29,6 +28,7 @@ from dominantsets.solvers.result import HALTS, End
 SAMPLE = 6_000  # objects of the tree, and so many for each cluster that is asked for or found
 SAMPLE_A_CLUSTER = 40
 CLOSER = 4  # times as many objects, where groups are hardly seen
+WORTH = 2.0  # times as many objects, below which a second tree shows hardly more than the first
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
@@ -36,25 +36,6 @@ FEW_DIMENSIONS = 4
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
 NEARLY = 0.9  # of the groups that stand alone, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
-SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
-
-
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """A group of the sample: its centre, the weights of the sample's objects, its kappa, and its node.
-
-    A node is None for a ball that only fills up the number of clusters.
-    """
-
-    centre: Floats
-    weights: Floats
-    kappa: float
-    node: Node | None = None
-
-    @cached_property
-    def members(self) -> Ints:
-        """The objects of the sample with a weight."""
-        return np.flatnonzero(self.weights)
 
 
 class Scales:
@@ -89,6 +70,8 @@ class Scales:
         self.roots: list[Node] = []
         self.alone: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
+        if size <= similarity.large_sample < WORTH * size:  # not worth a second tree, but a larger first
+            size = similarity.large_sample
         while True:
             self._look(spread, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
@@ -108,7 +91,7 @@ class Scales:
         size = min(CLOSER * self.objects.size, self._similarity.large_sample, self.n)
         nodes = [ball.node for ball in self.alone or self.balls if ball.node is not None]
         hardly = self.tree is not None and any(node.size < 2 * self.tree.least for node in nodes)
-        return size if hardly and len(nodes) > 1 and size > self.objects.size else 0
+        return size if hardly and len(nodes) > 1 and size >= WORTH * self.objects.size else 0
 
     def _limit(self, size: int) -> int:
         return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
@@ -123,20 +106,20 @@ class Scales:
                 self._fill_up(self._wanted)
             return
         m, wanted = self.objects.size, self._wanted
-        fewest = FEWEST if wanted is None else min(FEWEST, max(2, m // wanted))  # pairs, where all must be
+        fewest = FEWEST if wanted is None else min(FEWEST, max(2, m // (2 * wanted)))  # pairs, of few objects
         least = LEAST if wanted is None else max(fewest, min(LEAST, m // (2 * wanted)))
         least = max(least, min(m // 2, round(self._least * m / self.n))) if self._least > 1 else least
         self.tree = tree = ModeTree(self.sample, least, monitor)
         twins = 0
         while True:
             nodes, self.roots = by_evidence(tree) if wanted is None else by_number(tree, wanted + twins)
-            self.balls = _distinct(_balls(tree, nodes))
+            self.balls = distinct(balls_of(tree, nodes))
             more = len(nodes) - len(self.balls)
             if wanted is None or more <= twins or len(nodes) < wanted + twins:
                 break
             twins = more
         if wanted is not None:
-            self.alone = _distinct(_balls(tree, by_evidence(tree)[0]))
+            self.alone = distinct(balls_of(tree, by_evidence(tree)[0]))
             if len(self.alone) > wanted:
                 self._instead(wanted)
             elif self.alone and len(self.alone) < wanted:
@@ -165,8 +148,8 @@ class Scales:
         centres = np.array([ball.centre for ball in balls])
         squares, shares = np.empty(len(balls)), np.empty(len(balls))
         for k, ball in enumerate(balls):
-            inside = ball.weights > 0.0
-            shares[k] = max(1.0, float(inside.sum())) / inside.size
+            inside = ball.members
+            shares[k] = max(1.0, float(inside.size)) / len(rows)
             squares[k] = float((np.square(rows[inside] - centres[k]).sum(axis=1) + extra[inside]).mean())
         assert self.tree is not None
         return Explained(self.sample, self.tree.dimension, centres, squares, shares)
@@ -178,12 +161,12 @@ class Scales:
         t = np.square(rows - centre).sum(axis=1) + extra
         kappa = max(float((2.0 * t[some].max() - t[some]).sum()), 1e-300)
         r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
-        return Ball(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
+        return Ball.of(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
 
     def _instead(self, wanted: int) -> None:
         """Where more groups stand alone than are wanted: the choice with objects nearest to a centre."""
         found = self.alone
-        choices = [self.balls, sorted(found, key=lambda ball: -np.count_nonzero(ball.weights))[:wanted]]
+        choices = [self.balls, sorted(found, key=lambda ball: -ball.members.size)[:wanted]]
         choices.append(_spread(choices[1][0], found, wanted))
         if wanted * len(found) * self.objects.size < GREEDY:
             choices.append(self._greedy(found, wanted))
@@ -231,7 +214,7 @@ class Scales:
         kappa = (
             4.0 * m * max(spread + float(self.sample.extra.max()), 0.25 * abs(self.sample.own) / m, 1e-300)
         )
-        self.balls = [Ball(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
+        self.balls = [Ball.of(rows.mean(axis=0), np.full(m, 1.0 / m), kappa)]
 
     def _fill_up(self, wanted: int) -> None:
         """Small balls about the objects that lie farthest from every group, in its radii."""
@@ -255,19 +238,19 @@ class Scales:
             r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
             weights = np.maximum(r2 - t, 0.0) / kappa
             if m < 2 * FEWEST * wanted or any(
-                float(weights @ (other.weights > 0.0)) > SAME for other in self.balls
+                float(weights[other.members].sum()) > SAME for other in self.balls
             ):
                 centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest
-            self.balls.append(Ball(centre, weights, kappa))
+            self.balls.append(Ball.of(centre, weights, kappa))
             self._farther(away, self.balls[-1])
             away[i] = 0.0
 
     def _farther(self, away: Floats, ball: Ball) -> None:
         """The distances from the nearest group, with one more; objects in it are at 0."""
         t = np.square(self.sample.rows - ball.centre).sum(axis=1)
-        inside = ball.weights > 0.0
-        unit = max(float(t[inside].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
-        np.minimum(away, np.where(inside, 0.0, t / unit), out=away)
+        unit = max(float(t[ball.members].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
+        np.minimum(away, t / unit, out=away)
+        away[ball.members] = 0.0
 
     def one_more(self, labels: Ints, found: int) -> bool:
         """Where a ball turned out to be another one's among all objects: an object by itself instead.
@@ -285,7 +268,7 @@ class Scales:
         nearest = float(t[t > 0.0].min(initial=np.inf))
         if not away[i] > 0.0 or not np.isfinite(nearest):
             return False
-        self.balls.append(Ball(rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest * m / self.n))
+        self.balls.append(Ball(rows[i].copy(), np.array([i]), np.ones(1), 0.5 * nearest * m / self.n))
         return True
 
     def shift(self, kappa: float) -> float:
@@ -336,31 +319,6 @@ def _spread(first: Ball, balls: list[Ball], count: int) -> list[Ball]:
     return chosen
 
 
-def _distinct(balls: list[Ball]) -> list[Ball]:
-    """Balls without those that are another one's twin: two chains that had not quite met."""
-    if not balls:
-        return []
-    ends = np.cumsum([0, *(ball.members.size for ball in balls)])
-    members = np.concatenate([ball.members for ball in balls])
-    inside = sp.csr_array((np.ones(members.size), members, ends), shape=(len(balls), balls[0].weights.size))
-    shares = sp.csr_array(inside @ inside.T)
-    kept: list[int] = []
-    taken = np.zeros(len(balls), dtype=bool)
-    for k, ball in enumerate(balls):
-        some = ball.members
-        mine = ball.weights[some]
-        others = shares.indices[shares.indptr[k] : shares.indptr[k + 1]]  # most balls share no objects
-        both = (np.minimum(mine, balls[b].weights[some]).sum() for b in others[taken[others]])
-        if all(shared < SAME * mine.sum() for shared in both):
-            kept.append(k)
-            taken[k] = True
-    return [balls[k] for k in kept]
-
-
-def _balls(tree: ModeTree, nodes: list[Node]) -> list[Ball]:
-    return [Ball(*found, node) for found, node in zip(tree.balls(nodes), nodes, strict=True)]
-
-
 class OwnScales(Iterator[DominantSet]):
     """The clusters of some scales among all objects, found one by one as they are asked for.
 
@@ -397,16 +355,15 @@ class OwnScales(Iterator[DominantSet]):
                 if abs(self._shift(k) - cluster.shift) <= 1e-9 * (1.0 + abs(cluster.shift))
             ]
             self._next = same[0] + 1 if same else self._next + 1
-            self._take(cluster, self._scales.balls[self._next - 1])
+            self._take(cluster, self._scales.balls[self._next - 1], taken_by(self.labels, cluster.members))
 
     def _shift(self, k: int) -> float:
         return self._scales.shift(self._scales.balls[k].kappa)
 
-    def _take(self, cluster: DominantSet, ball: Ball) -> None:
-        free = cluster.members[self.labels[cluster.members] < 0]
-        self.labels[free] = len(self.balls)
+    def _take(self, cluster: DominantSet, ball: Ball, names: Ints) -> None:
+        """A new cluster; ``names`` are the labels of its members so far."""
+        self._sizes.append(claim(self.labels, cluster.members, names, len(self.balls)))
         self.balls.append(ball)
-        self._sizes.append(free.size)
 
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
@@ -421,8 +378,9 @@ class OwnScales(Iterator[DominantSet]):
             found = self._solve()
             self._next += 1
             self.end = HALTS.get(found.status)
-            if self._is_new(found) and len(found) >= self._least:
-                self._take(found, ball)
+            names = taken_by(self.labels, found.members)
+            if self._is_new(names) and len(found) >= self._least:
+                self._take(found, ball, names)
                 return found
             self.n_skipped += 1
         raise StopIteration
@@ -439,22 +397,19 @@ class OwnScales(Iterator[DominantSet]):
             raise KeyboardInterrupt
         return found
 
-    def _is_new(self, found: DominantSet) -> bool:
-        """Whether a set is not one that was found before, come upon again."""
-        names = self.labels[found.members]
+    def _is_new(self, names: Ints) -> bool:
+        """Whether a set, by the labels of its members, is not one that was found before, come upon again."""
         taken = np.bincount(names[names >= 0], minlength=1)
         other = int(taken.argmax())
         size = self._sizes[other] if self._sizes else 0
-        return int(taken[other]) <= SAME * max(len(found), size)
+        return int(taken[other]) <= SAME * max(names.size, size)
 
 
 def solved(
     similarity: Similarity, scales: Scales, ball: Ball, shift: float, options: SolverOptions, monitor: Monitor
 ) -> DominantSet:
     """The dominant set of all objects at a shift, from where the sample has it."""
-    some = np.flatnonzero(ball.weights)
-    weights = ball.weights[some] / ball.weights[some].sum()
-    point = Point(scales.objects[some], weights)
+    point = Point(scales.objects[ball.members], ball.weights / ball.weights.sum())
     return make_problem(similarity, shift).solve_from(
         point, options.chosen_for(similarity, shift, 0), monitor
     )
@@ -465,10 +420,7 @@ def all_solved(
 ) -> Iterator[DominantSet]:
     """The dominant sets of all objects from where the sample has some balls, each at its shift."""
     shifts = np.array([scales.shift(ball.kappa) for ball in balls])
-    starts = []
-    for ball in balls:
-        some = ball.members
-        starts.append(Point(scales.objects[some], ball.weights[some] / ball.weights[some].sum()))
+    starts = [Point(scales.objects[ball.members], ball.weights / ball.weights.sum()) for ball in balls]
     return make_problem(similarity, float(shifts[0])).solve_each(starts, shifts, options, monitor)
 
 
@@ -478,8 +430,8 @@ def starts_of(scales: Scales, balls: list[Ball]) -> list[Start]:
     out = []
     for ball in balls:
         some = ball.members
-        t, weights = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some], ball.weights[some]
-        out.append(Start(ball.centre, float(weights @ t) / float(weights.sum()), ball.weights > 0.0))
+        t = np.square(rows[some] - ball.centre).sum(axis=1) + extra[some]
+        out.append(Start(ball.centre, float(ball.weights @ t) / float(ball.weights.sum()), some))
     return out
 
 
@@ -495,7 +447,7 @@ def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet])
         weights /= weights.sum()
         centre = weights @ sample.rows
         t = np.square(sample.rows - centre).sum(axis=1) + sample.extra
-        out.append(Start(centre, float(weights @ t), weights > 0.0))
+        out.append(Start(centre, float(weights @ t), np.flatnonzero(weights)))
     return out
 
 

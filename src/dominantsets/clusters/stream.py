@@ -19,8 +19,9 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import SAME
 from dominantsets.clusters.find import SAMPLED, SOME, Noise, by_clouds
-from dominantsets.clusters.scales import SAME, Scales, chosen, solved, starts_from
+from dominantsets.clusters.scales import Scales, chosen, solved, starts_from
 from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dominantsets._typing import Ints
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.graph_tree import GraphGroup
-from dominantsets.clusters.scales import Ball, Scales
+from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.compiled.members import elsewhere, sizes_of
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
@@ -109,12 +111,12 @@ class Selection:
 
     def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
         """With what the labels say: how many each cluster has, and which members are elsewhere."""
-        sizes = np.bincount(labels[labels >= 0], minlength=len(clusters))
+        sizes = sizes_of(labels, len(clusters))
 
         def work(part: slice) -> list[Row]:
             out = []
             for k in range(part.start, part.stop):
-                others = int(np.count_nonzero(labels[clusters[k].members] != k))
+                others = int(elsewhere(labels, clusters[k].members, k))
                 out.append(self.rows[k]._replace(labelled=int(sizes[k]), elsewhere=others))
             return out
 

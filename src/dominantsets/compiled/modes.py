@@ -62,6 +62,16 @@ class Lists(NamedTuple):
     everybody: Ints
 
 
+class Leanings(NamedTuple):
+    """On whose objects the weight of balls lies: for each of some balls a list, one after the other."""
+
+    end: Ints  # of each ball's list
+    holder: Ints
+    weight: Floats
+    objects: Ints  # how many
+    total: Floats  # the weight of each ball, nobody's objects too
+
+
 @reassociated
 def count_within(products: Floats, lengths: Floats, cut: Floats, counts: Ints) -> None:
     """How many objects of each row have lengths - 2 products below its cut."""
@@ -315,52 +325,84 @@ def start(state: State, kappa: float, level: int, least: int, steps: int, tolera
 
 
 @reassociated
+def lean(state: State, chains: Ints, lists: Lists, kappa: float, level: int) -> Leanings:
+    """What some balls hold and on whose objects their weight lies; balls do not need each other for that."""
+    X, m, known = state.X, state.X.shape[0], state.counters[CHAINS]
+    t, on, held = np.empty(m), np.zeros(known), np.zeros(known, np.int64)
+    end, places = np.zeros(chains.size, np.int64), 0
+    holder, weight = np.empty(chains.size + known, np.int64), np.empty(chains.size + known)
+    objects, total = np.empty(chains.size + known, np.int64), np.zeros(chains.size)
+    for k in range(chains.size):
+        a, first = chains[k], places
+        if first + known > holder.size:  # there is room for whatever the next one leans on
+            more = holder.size + known
+            holder = np.concatenate((holder, np.empty(more, np.int64)))
+            objects = np.concatenate((objects, np.empty(more, np.int64)))
+            weight = np.concatenate((weight, np.empty(more)))
+        some = near(lists, a)
+        r2 = ball_among(X, state.extra, some, state.centre[a], kappa, state.radius[a], t)
+        count = 0
+        for i in range(some.size):
+            if t[i] < r2:
+                count += 1
+                total[k] += r2 - t[i]
+                h = state.holder[some[i]]
+                if h >= 0:
+                    if on[h] == 0.0:
+                        holder[places] = h
+                        places += 1
+                    on[h] += r2 - t[i]
+                    held[h] += 1
+        for i in range(first, places):
+            weight[i], objects[i] = on[holder[i]], held[holder[i]]
+            on[holder[i]], held[holder[i]] = 0.0, 0
+        end[k] = places
+        state.mass[a, level], state.radii[a, level] = count, r2
+    return Leanings(end, holder[:places], weight[:places], objects[:places], total)
+
+
+@reassociated
 def settle(
-    state: State, chains: Ints, lists: Lists, kappa: float, level: int, least: int, meet: float
+    state: State, chains: Ints, leanings: Leanings, kappa: float, level: int, least: int, meet: float
 ) -> None:
     """Note what each ball holds; one that leans on another's objects, or has met it, dies into it.
 
-    ``chains`` come by rising size, so that the smaller dies into the larger.
+    ``chains`` come by rising size, so that the smaller dies into the larger. Objects of one that has just
+    died are those of the one it died into.
     """
-    X, m = state.X, state.X.shape[0]
-    t, on, order = np.empty(m), np.zeros(state.counters[CHAINS]), np.empty(state.counters[CHAINS], np.int64)
-    leant = np.empty(state.counters[CHAINS], np.int64)
+    X, known, alive, size, into = state.X, state.counters[CHAINS], state.alive, state.size, state.into
+    on, order, leant = np.zeros(known), np.empty(known, np.int64), np.empty(known, np.int64)
     for k in range(chains.size):
         order[chains[k]] = k
-    for a in chains:
-        some = near(lists, a)
-        r2 = ball_among(X, state.extra, some, state.centre[a], kappa, state.radius[a], t)
-        total, own, count, n_leant = 0.0, 0, 0, 0
-        for k in range(some.size):
-            if t[k] < r2:
-                count += 1
-                total += r2 - t[k]
-                h = state.holder[some[k]]
-                if h >= 0:
-                    if on[h] == 0.0:
-                        leant[n_leant] = h
-                        n_leant += 1
-                    on[h] += r2 - t[k]
-                    own += h == a
-        total, mine = max(total, 1e-300), on[a] / max(total, 1e-300)
-        state.own[a, level], state.mass[a, level] = own, count
-        state.share[a, level], state.radii[a, level] = mine, r2
+    for k in range(chains.size):
+        a, own, n_leant = chains[k], 0, 0
+        for i in range(leanings.end[k - 1] if k else 0, leanings.end[k]):
+            b = survivor(alive, into, leanings.holder[i])
+            if on[b] == 0.0:
+                leant[n_leant] = b
+                n_leant += 1
+            on[b] += leanings.weight[i]
+            if b == a:
+                own += leanings.objects[i]
+        total = max(leanings.total[k], 1e-300)
+        mine, count, r2 = on[a] / total, state.mass[a, level], state.radii[a, level]
+        state.own[a, level], state.share[a, level] = own, mine
         # how sharp it is, of those that can be groups, is asked afterwards: that can be done side by side
         state.sharpness[a, level] = np.inf if own >= least and mine >= 0.5 else -np.inf
         # the curvature of the ball's top, as a variance: centres much nearer than it are one mode
         h2 = kappa / (max(1, count) * r2)
         reach = meet * r2 * h2 / (2.0 * (1.0 + h2))
         to, top = -1, mine
-        for k in range(n_leant):  # of equals, the first of the chains
-            b = leant[k]
+        for i in range(n_leant):  # of equals, the first of the chains
+            b = leant[i]
             share = on[b] / total
             on[b] = 0.0
             better = share > top or (share == top and to >= 0 and order[b] < order[to])
-            if better and outranks(state, b, a):
+            if better and outranks(alive, size, b, a):
                 top, to = share, b
         if to < 0:
             for b in chains:
-                if (to < 0 or state.size[b] > state.size[to]) and outranks(state, b, a):
+                if (to < 0 or size[b] > size[to]) and outranks(alive, size, b, a):
                     gap, one, other = 0.0, state.centre[a], state.centre[b]
                     for first in range(0, X.shape[1], STRETCH):  # most are far in the first coordinates
                         for j in range(first, min(first + STRETCH, X.shape[1])):
@@ -370,13 +412,21 @@ def settle(
                     if gap < reach:
                         to = b
         if to >= 0:
-            state.alive[a], state.died[a], state.into[a] = False, level, to
+            alive[a], state.died[a], into[a] = False, level, to
             state.sequence[a] = state.counters[DEATHS]
             state.counters[DEATHS] += 1
-            state.size[to] += state.size[a]
-            for i in range(m):
-                if state.holder[i] == a:
-                    state.holder[i] = to
+            size[to] += size[a]
+    for i in range(X.shape[0]):
+        if state.holder[i] >= 0:
+            state.holder[i] = survivor(alive, into, state.holder[i])
+
+
+@reassociated
+def survivor(alive: NDArray[np.bool_], into: Ints, a: int) -> int:
+    """The chain that is alive, of those that a chain has died into."""
+    while not alive[a]:
+        a = into[a]
+    return a
 
 
 @reassociated
@@ -399,8 +449,11 @@ def sharpen(state: State, chains: Ints, lists: Lists, kappa: float, level: int) 
 
 
 @reassociated
-def outranks(state: State, b: int, a: int) -> bool:
-    """Whether chain b is alive and larger than a; of equals, the older."""
-    if b == a or not state.alive[b]:
+def outranks(alive: NDArray[np.bool_], size: Ints, b: int, a: int) -> bool:
+    """Whether chain b is alive and larger than a; of equals, the older.
+
+    It takes the two arrays: to count the references to all those of a state takes longer than the question.
+    """
+    if b == a or not alive[b]:
         return False
-    return state.size[b] > state.size[a] or (state.size[b] == state.size[a] and b < a)
+    return size[b] > size[a] or (size[b] == size[a] and b < a)

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial import ConvexHull, QhullError
 from scipy.special import logsumexp
 
-from dominantsets._typing import Flags, Floats
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -37,7 +38,7 @@ class Start(NamedTuple):
 
     centre: Floats
     square: float
-    members: Flags
+    members: Ints
 
 
 @dataclass
@@ -90,7 +91,8 @@ class Fit(NamedTuple):
     """Clouds that were fitted: what each object has of every cluster and of the background."""
 
     clouds: Clouds
-    parts: Floats
+    home: Ints  # the cluster of which it has most
+    parts: sp.csr_array  # objects x clusters
     outside: Floats
     likelihood: float
 
@@ -113,7 +115,7 @@ def fit_clouds(
     clusters, and every object with the nearest centre; ``counted``: shares decide between clusters, too.
     """
     n, rows, points = len(sample.rows), sample.rows, sample.points(sample.rows, sample.extra)
-    sizes = np.array([max(1.0, float(start.members.sum())) for start in starts])
+    sizes = np.array([max(1.0, float(start.members.size)) for start in starts])
     clouds = Clouds(
         np.array([start.centre for start in starts]),
         np.array([max(start.square, 1e-300) for start in starts]) / dimension,
@@ -126,7 +128,7 @@ def fit_clouds(
     floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
     clouds.variances = np.maximum(clouds.variances, floor)
     if noise:
-        covered = np.any([start.members for start in starts], axis=0).mean()
+        covered = np.unique(np.concatenate([start.members for start in starts])).size / n
         clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
         clouds.width = max(spread / dimension, floor)
     last, calm = -np.inf, 0
@@ -157,8 +159,8 @@ def fit_clouds(
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
     rates = 0.5 / clouds.variances
-    parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
-    return Fit(clouds, parts, outside, likelihood)
+    home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    return Fit(clouds, home, parts, outside, likelihood)
 
 
 def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[Floats, Floats, float]:

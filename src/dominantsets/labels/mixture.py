@@ -11,6 +11,7 @@ keep their objects; else all clusters have one width, and objects belong to the 
 The background is one more cloud; in up to four dimensions also a constant density over the convex hull of the
 objects, whichever explains more. It is believed where
 
+- there are 30 objects or more: of fewer nobody knows how wide a cluster is,
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
   asks of its parameters, and by 0.25 nats for each of its objects,
 - it has no more than 85 % of the objects: beyond that a few dense places of one group look like clusters,
@@ -33,9 +34,11 @@ that a background is believed beside all clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
@@ -64,7 +67,7 @@ SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
-FEW_OBJECTS = 30  # of a cluster in the sample, below which none is too far to be of it
+FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -78,7 +81,7 @@ def are_clouds(sample: Coordinates, fit: Fit, same: Fit) -> bool:
     if sample.rows.shape[1] <= FLAT:
         return True
     inside = fit.outside <= 0.5
-    alike = fit.parts.argmax(axis=1) == same.parts.argmax(axis=1)
+    alike = fit.home == same.home
     return bool(inside.any()) and float(alike[inside].mean()) >= AGREE
 
 
@@ -96,12 +99,14 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     share = float((with_it.outside > 0.5).mean())
     price = 0.5 * (clouds.dimension + 2.0) * np.log(n)
     gain = (with_it.likelihood - without.likelihood - price) / n
-    home = np.where(with_it.outside > 0.5, -1, with_it.parts.argmax(axis=1))
+    home = np.where(with_it.outside > 0.5, -1, with_it.home)
     stayed = kept(starts, home)
 
     def no(reason: str) -> Verdict:
         return Verdict(False, gain, f"nobody is called noise: {reason}.")
 
+    if n < FEW_OBJECTS:
+        return no(f"{n} objects are too few to tell")
     if share == 0.0 or gain <= GAIN * clouds.noise:
         return no(f"a background explains the data no better ({gain:+.2f} nats an object)")
     if share > MOST:
@@ -174,7 +179,7 @@ def _decided(
 
 def _widths(sample: Coordinates, starts: list[Start], own: Fit, same: Fit) -> Fit:
     """Clusters with widths of their own, or with one for all where those are not believed."""
-    mine, theirs = kept(starts, own.parts.argmax(axis=1)), kept(starts, same.parts.argmax(axis=1))
+    mine, theirs = kept(starts, own.home), kept(starts, same.home)
     return own if are_clouds(sample, own, same) and mine >= theirs - SLACK else same
 
 
@@ -322,7 +327,9 @@ def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit:
     clouds = fit.clouds
     width, level = np.array([clouds.width]), float(clouds.behind(np.zeros(1))[0])
     assert clouds.middle is not None
-    mixtures, inside = _mixtures(similarity, objects, sample, fit.outside[:, None], clouds.middle[None])
+    mixtures, inside = _mixtures(
+        similarity, objects, sample, sp.csr_array(fit.outside[:, None]), clouds.middle[None]
+    )
     rates = 0.5 / width if clouds.flat is None else np.zeros(1)
     return Cores(mixtures, inside, rates, np.array([level]))
 
@@ -335,17 +342,21 @@ def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit)
 
 
 def _mixtures(
-    similarity: Similarity, objects: Ints, sample: Coordinates, parts: Floats, centres: Floats
+    similarity: Similarity, objects: Ints, sample: Coordinates, parts: sp.csr_array, centres: Floats
 ) -> tuple[list[Any], Floats]:
     """Centres of clouds as mixtures of objects, and their similarities to themselves."""
-    weights = np.ascontiguousarray(parts.T)
-    totals = weights.sum(axis=1)
-    for k in np.flatnonzero(totals <= 1e-6):  # a cluster without objects is where the nearest is
-        t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
-        weights[k] = np.eye(1, t.size, int(t.argmin()))[0]
-        totals[k] = 1.0
-    weights[weights <= 1e-9 * weights.max(axis=1)[:, None]] = 0.0
-    weights /= weights.sum(axis=1)[:, None]
+    columns, members, shares = sp.csc_array(parts), [], []
+    for k, part in enumerate(slice(*ends) for ends in pairwise(columns.indptr.tolist())):
+        some, share = columns.indices[part], columns.data[part]
+        if share.sum() <= 1e-6:  # a cluster without objects is where the nearest is
+            t = np.square(sample.rows - centres[k]).sum(axis=1) + sample.extra
+            some, share = np.array([t.argmin()]), np.ones(1)
+        large = share > 1e-9 * share.max()
+        members.append(some[large])
+        shares.append(share[large] / share[large].sum())
+    begins = np.cumsum([0, *(some.size for some in members)])
+    where = (np.concatenate(shares), np.concatenate(members), begins)
+    weights = sp.csr_array(where, shape=(len(members), len(sample.rows)))
     own = similarity.self_similarities(objects)
     # the mean squared distance from the centre is half the mean of own lengths less the centre's
     lengths = np.square(sample.rows).sum(axis=1) + sample.extra

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.compiled.members import put_memberships
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.refinement import FitByMembers, refine
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
@@ -205,3 +207,16 @@ def _noise(
     if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
         return close, 1.0, balls
     return far, FAR, balls
+
+
+def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:
+    """The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them."""
+    memberships = np.zeros(cores.size)
+
+    def work(part: slice) -> None:
+        for k in range(part.start, part.stop):
+            # all of the members have this core, unless clusters overlap
+            put_memberships(cores, clusters[k].members, clusters[k].weights, k, memberships)
+
+    parallel_map(work, thread_slices(len(clusters), 8))
+    return memberships

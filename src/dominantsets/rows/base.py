@@ -1,10 +1,10 @@
 """One protocol for feature rows: a named operation over blocks of consecutive rows, with replies that add up.
 
-A store keeps its rows in blocks: one in memory, many in Dask chunks (in this process or on workers), one on a
-device. A caller that needs all rows sends one operation to every block and gets the replies in the order
-of the blocks. A block remembers what it has worked out, but nothing that could not be worked out again: its
-rows come from where the data come from, and which of its objects are alive from a :class:`Mask`. So a
-block may be lost at any time, and made again anywhere.
+A store keeps its rows in blocks: one in memory, many in Dask chunks (in this process or on workers, on the
+host or on their devices), one on a device. A caller that needs all rows sends one operation to every block
+and gets the replies in the order of the blocks. A block remembers what it has worked out, but nothing that
+could not be worked out again: its rows come from where the data come from, and which of its objects are alive
+from a :class:`Mask`. So a block may be lost at any time, and made again anywhere.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ DESCRIBED = 2**25  # numbers of sparse rows that may become dense
 LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
 _T = TypeVar("_T")
 _J = TypeVar("_J")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Recipe(NamedTuple):
@@ -158,6 +159,12 @@ class Block:
         gone = [name for name in self._memo if name.startswith(prefix) and name not in keep]
         return [self._memo.pop(name)[1] for name in gone]
 
+    def do(self, operation: Any, *arguments: Any) -> Any:
+        """The reply to an operation, by its form for where the rows are: here that for the host."""
+        from dominantsets.rows.memory import named  # which is made of what is here
+
+        return named(operation)(self, *arguments)
+
     def places(self, objects: Ints) -> Ints:
         """Where objects of this block stand in it."""
         return np.asarray(objects) - self.begin if self.begin else np.asarray(objects)
@@ -205,7 +212,17 @@ class Round(NamedTuple):
     extras: list[tuple[Any, ...]]
 
 
-def answer(block: Block, operation: Callable[..., _T], common: tuple[Any, ...], job: Job) -> _T | None:
+def torch_form_in(module: str) -> Callable[[_F], _F]:
+    """Says of an operation in which module its form in torch has the same name, for blocks on a device."""
+
+    def mark(operation: _F) -> _F:
+        operation.in_torch = module  # type: ignore[attr-defined]
+        return operation
+
+    return mark
+
+
+def answer(block: Block, operation: Any, common: tuple[Any, ...], job: Job) -> Any:
     """The reply of one block; None where its mask is an old one and no new one was sent.
 
     On one thread: the sums of a block must not depend on how many threads a machine has.
@@ -216,7 +233,7 @@ def answer(block: Block, operation: Callable[..., _T], common: tuple[Any, ...], 
                 return None
             block.alive = np.unpackbits(job.bits, count=block.size).astype(bool)
             block.token = job.token
-        return operation(block, *common, *job.extra)
+        return block.do(operation, *common, *job.extra)
 
 
 def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list[_T]:
@@ -274,7 +291,7 @@ class Rows(ABC):
         """One round: ``operation(block, *common, *each[index])`` of every block, or of some, in order.
 
         The operation is the name of one that every store has, or a function of a module, which blocks on the
-        host can run; a reply of None is not allowed.
+        host can run (and others, if it is marked with :func:`torch_form_in`); a reply of None is not allowed.
         """
         indices = range(len(self)) if which is None else [int(index) for index in which]
         self.n_rounds += 1
@@ -303,6 +320,19 @@ class Rows(ABC):
         if which:
             out[order] = np.concatenate(self.ask(operation, *common, each=parts, which=which))
         return out
+
+    def mix(self, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
+        """The weighted sums of rows and of biases, in one round over the blocks that have the objects."""
+        each = self.split(objects, weights)
+        which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
+        if which is not None and not which:
+            return Mixture(np.zeros(self.d), 0.0, 0.0)
+        mixture: Mixture = self.total("mix", recipe, each=each, which=which)
+        return mixture
+
+    def mix_each(self, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        """The same of many sets of objects."""
+        return [self.mix(recipe, objects, weights) for objects, weights in sets]
 
     def mask(self) -> Mask:
         """A mask in which all objects are alive."""

@@ -2,13 +2,14 @@
 
 With a current ``distributed.Client`` the chunks stay on its workers, see :mod:`dominantsets.rows.cluster`.
 Without one they are worked on in this process, a few at a time: kept where they fit a quarter of the free
-memory, else read again in every round.
+memory (or the device), else read again in every round. A chunk that is a tensor, and any chunk where a device
+is named, becomes a block on that device; it is asked the same, and answers in NumPy.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from dominantsets._checks import memory_available, missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows.base import Block, Job, Round, Rows, answer, side_by_side
-from dominantsets.rows.memory import named
+from dominantsets.rows.foreign import is_tensor, shared, torch_needed
 
 KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
+KEPT_SHARE = 0.25  # of the free memory that all chunks together may take
 
 
 def laid_out(block: Any) -> Any:
@@ -37,20 +39,40 @@ def laid_out(block: Any) -> Any:
     return np.ascontiguousarray(np.asarray(block), dtype=wanted)
 
 
+def block_of(
+    read: Callable[[], Any], begin: int, size: int, device: str | None, *, kept: bool = True
+) -> Block:
+    """A block of the rows that ``read`` gives, on a device where one is named or where they are a tensor."""
+    first = shared(read())
+    if device is None and not is_tensor(first):
+        rows = laid_out(first) if kept else None
+        return Block((lambda: rows) if kept else (lambda: laid_out(shared(read()))), begin, size, kept=kept)
+    with torch_needed():
+        from dominantsets.rows.tensor_features import SENT, load
+        from dominantsets.rows.tensors import TensorBlock
+
+    def brought(chunk: Any) -> Any:
+        ready = is_tensor(chunk) or str(chunk.dtype) in SENT
+        return load(chunk if ready else laid_out(chunk), device)
+
+    return TensorBlock(brought(first), begin, None if kept else lambda: brought(shared(read())))
+
+
 class ChunkRows(Rows):
-    """Rows in chunks, in this process or on workers."""
+    """Rows in chunks, in this process or on workers; ``where`` is the device that they are brought to."""
 
     home = "chunks"
     describable = 20_000
 
-    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
+    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int, where: str | None = None) -> None:
         super().__init__(sizes, d)
+        self._where = where
         self._given = tuple(int(size) for size in sizes)
         self._chunks = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
         self._known: dict[str, dict[int, Floats]] = {}
 
     def __reduce__(self) -> Any:
-        return stored_in, (self._chunks, self.sizes.tolist(), self.d)
+        return stored_in, (self._chunks, self.sizes.tolist(), self.d, self._where)
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         if operation != "kernel_take":
@@ -92,53 +114,48 @@ class ChunkRows(Rows):
         return da.from_array(per_object, chunks=(self._given,))
 
     def brought(self, new: Any) -> Any:
-        return new.compute() if hasattr(new, "compute") else new
+        return computed(new) if hasattr(new, "compute") else new
 
 
 class InProcess(ChunkRows):
     """Chunks in this process, a few at a time."""
 
-    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int, *, kept: bool) -> None:
-        super().__init__(chunks, sizes, d)
-        self._blocks = [
-            Block(_Read(chunk, kept), int(begin), int(size), kept=kept)
-            for chunk, begin, size in zip(self._chunks, self.begins, self.sizes, strict=True)
-        ]
+    def __init__(
+        self, chunks: Sequence[Any], sizes: Sequence[int], d: int, where: str | None = None, *, kept: bool
+    ) -> None:
+        super().__init__(chunks, sizes, d, where)
+        self._kept = kept
+        self._blocks: dict[int, Block] = {}
 
     def _replies(self, asked: Round) -> list[Any]:
-        operation, mask = named(asked.operation), asked.mask
+        mask = asked.mask
 
         def work(job: tuple[int, tuple[Any, ...]]) -> Any:
             index, extra = job
-            block, token, bits = self._blocks[index], None, None
+            block, token, bits = self._block(index), None, None
             if mask is not None:
                 token = mask.token(index)
                 bits = None if block.token == token else mask.bits(block.begin, block.size)
-            return answer(block, operation, asked.common, Job(index, token, bits, extra))
+            return answer(block, asked.operation, asked.common, Job(index, token, bits, extra))
 
         return side_by_side(work, list(zip(asked.indices, asked.extras, strict=True)), N_THREADS)
 
-
-class _Read:
-    """The rows of a chunk, computed in this process, and kept where memory allows."""
-
-    def __init__(self, chunk: Any, kept: bool) -> None:
-        self._chunk, self._kept = chunk, kept
-        self._rows: Any = None
-
-    def __call__(self) -> Any:
-        if self._rows is not None:
-            return self._rows
-        rows = laid_out(self._chunk.compute(scheduler="synchronous"))
-        if self._kept:
-            self._rows = rows
-        return rows
+    def _block(self, index: int) -> Block:
+        """A block, made when it is first asked: its chunk says what it is."""
+        if index not in self._blocks:
+            chunk, begin, size = self._chunks[index], int(self.begins[index]), int(self.sizes[index])
+            self._blocks[index] = block_of(
+                lambda: chunk.compute(scheduler="synchronous"), begin, size, self._where, kept=self._kept
+            )
+        return self._blocks[index]
 
 
-def rows_of_dask(X: Any, graph: bool) -> ChunkRows:
+def rows_of_dask(X: Any, graph: bool, device: Any = None) -> ChunkRows:
     """The rows of a Dask array of features, or of a graph in blocks of CSR rows."""
     X = _array(X)
     sparse = sp.issparse(X._meta)
+    if graph and device is not None:
+        raise ValueError(f"a graph stays on the host: leave out device={str(device)!r}.")
     if graph and not sparse:
         raise ValueError(
             "a Dask array with affinity 'precomputed' must have blocks of scipy.sparse CSR rows (a graph); a "
@@ -154,19 +171,38 @@ def rows_of_dask(X: Any, graph: bool) -> ChunkRows:
             "sparse features in a Dask array are not supported; make the blocks dense with "
             "X.map_blocks(lambda block: block.toarray()), or pass a SciPy matrix."
         )
-    return stored_in(X.to_delayed().ravel().tolist(), X.chunks[0], X.shape[1], X.nbytes)
+    where = None if device is None else str(device)
+    return stored_in(X.to_delayed().ravel().tolist(), X.chunks[0], X.shape[1], where, X.nbytes)
 
 
-def stored_in(chunks: Sequence[Any], sizes: Sequence[int], d: int, n_bytes: float | None = None) -> ChunkRows:
+def stored_in(
+    chunks: Sequence[Any],
+    sizes: Sequence[int],
+    d: int,
+    where: str | None = None,
+    n_bytes: float | None = None,
+) -> ChunkRows:
     """Chunks as rows: on the workers of the current client, or here."""
     client = _client()
     if client is not None:
         from dominantsets.rows.cluster import OnCluster  # only where there is a cluster
 
-        return OnCluster(client, chunks, sizes, d)
-    free = memory_available()
+        return OnCluster(client, chunks, sizes, d, where)
+    room = KEPT_SHARE * (memory_available() or 0)
+    if where is not None:
+        with torch_needed():
+            from dominantsets.rows.tensor_features import room_on
+        room = room_on(where, room)
     size = 8.0 * sum(sizes) * d if n_bytes is None else n_bytes
-    return InProcess(chunks, sizes, d, kept=free is not None and size < free / 4)
+    return InProcess(chunks, sizes, d, where, kept=size < room)
+
+
+def computed(X: Any) -> NDArray[Any]:
+    """The rows of a Dask array, brought to this process."""
+    from dask.base import compute
+
+    chunks = [shared(chunk) for chunk in compute(*_array(X).to_delayed().ravel())]
+    return np.concatenate([chunk.cpu().double().numpy() if is_tensor(chunk) else chunk for chunk in chunks])
 
 
 def _array(X: Any) -> Any:
@@ -189,7 +225,7 @@ def _array(X: Any) -> Any:
         )
     if 0 in X.shape:
         raise ValueError(f"features of shape {X.shape} are empty: there is nothing to cluster.")
-    if X.dtype.kind not in "biuf":
+    if getattr(X.dtype, "kind", "f") not in "biuf":  # those of tensors are looked at where the chunks are
         raise ValueError(f"a Dask array must hold real numbers, got dtype {X.dtype}.")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 

@@ -14,11 +14,11 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from dominantsets.rows.base import Block, Job, Mask, Round, answer, side_by_side
-from dominantsets.rows.chunks import ChunkRows, laid_out
-from dominantsets.rows.memory import named
+from dominantsets.rows.chunks import ChunkRows, block_of
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
@@ -48,27 +48,30 @@ class _Answers(NamedTuple):
     missing: list[int]
 
 
-def _hold(run: str, places: list[_Place], *chunks: Any) -> str:
+def _hold(run: str, device: str | None, places: list[_Place], *chunks: Any) -> str:
     """On a worker: keep blocks; their rows are arguments of this task."""
     for place, chunk in zip(places, chunks, strict=True):
-        rows = laid_out(chunk)
+        block = block_of(partial(_itself, chunk), place.begin, place.size, device)
         with _door:
-            mine = _held.setdefault(run, {})
-            mine[place.block] = Block(lambda rows=rows: rows, place.begin, place.size)  # type: ignore[misc]
+            _held.setdefault(run, {})[place.block] = block
     return _address()
+
+
+def _itself(chunk: Any) -> Any:
+    return chunk
 
 
 def _work(run: str, asked: bytes) -> _Answers:
     """On a worker: one task for all its blocks, side by side on its threads."""
-    function: Callable[..., Any]
+    operation: Any
     common: tuple[Any, ...]
     jobs: list[Job]
-    function, common, jobs = pickle.loads(asked)
+    operation, common, jobs = pickle.loads(asked)
     with _door:
         mine = dict(_held.get(run, {}))
 
     def one(job: Job) -> Any:
-        return answer(mine[job.block], function, common, job) if job.block in mine else None
+        return answer(mine[job.block], operation, common, job) if job.block in mine else None
 
     results = side_by_side(one, jobs, _n_threads())
     found = {job.block: result for job, result in zip(jobs, results, strict=True) if result is not None}
@@ -99,7 +102,7 @@ def _n_threads() -> int:
 
 
 def _release(futures: Iterable[Any]) -> None:
-    """Futures are given up here, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
+    """Give futures up now, not when they are collected: Python drops a Ctrl-C that comes in ``__del__``."""
     for future in futures:
         future.release()
 
@@ -120,8 +123,15 @@ def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
 class OnCluster(ChunkRows):
     """Chunks on the workers of a ``distributed.Client``."""
 
-    def __init__(self, client: Any, chunks: Sequence[Any], sizes: Sequence[int], d: int) -> None:
-        super().__init__(chunks, sizes, d)
+    def __init__(
+        self, client: Any, chunks: Sequence[Any], sizes: Sequence[int], d: int, where: str | None = None
+    ) -> None:
+        super().__init__(chunks, sizes, d, where)
+        if where is not None and ":" in where:
+            raise ValueError(
+                f"device={where!r} names one device, and every worker has its own; use "
+                f"{where.partition(':')[0]!r} with a Dask cluster."
+            )
         self._client = client
         self._run = uuid.uuid4().hex
         self._homes: dict[int, str] = {}  # the worker of each block
@@ -136,7 +146,7 @@ class OnCluster(ChunkRows):
         return float(dask.config.get("dominantsets.round-timeout", ROUND_TIMEOUT))
 
     def _replies(self, asked: Round) -> list[Any]:
-        operation, indices = named(asked.operation), asked.indices
+        operation, indices = asked.operation, asked.indices
         extra = dict(zip(indices, asked.extras, strict=True))
         results: dict[int, Any] = {}
         for _ in range(ATTEMPTS):
@@ -240,11 +250,17 @@ class OnCluster(ChunkRows):
                 return
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        """Results that are there; a worker may be lost before the result of a finished task has arrived."""
+        """Results that are there; a worker may be lost before the result of a finished task has arrived.
+
+        Dask would then wait for another one, for ever where there is none.
+        """
         from concurrent.futures import CancelledError
 
         try:
-            return list(self._client.gather(futures))
+            found = self._client.sync(
+                lambda: self._client.gather(futures, asynchronous=True), callback_timeout=self._timeout
+            )
+            return list(found)
         except (CancelledError, KeyError, OSError):
             return [None] * len(futures)
 
@@ -255,11 +271,12 @@ class OnCluster(ChunkRows):
         from dask.graph_manipulation import clone
         from distributed import wait
 
+        workers = self._workers()  # without one, nothing would ever be computed
         wanted, only = [self._chunks[index] for index in indices], {}
         if self._shunned:
             # Under keys of their own: under the old ones the scheduler may know them to be on a worker that
             # hangs, and whoever is to hold them would wait for it in vain, and be shunned too.
-            wanted, only = list(clone(*wanted)), {"workers": self._workers()}
+            wanted, only = list(clone(*wanted)), {"workers": workers}
         chunks = self._client.compute(wanted, **only)
         try:
             wait(chunks, timeout=self._timeout)
@@ -276,7 +293,7 @@ class OnCluster(ChunkRows):
             places = [
                 _Place(indices[k], int(self.begins[indices[k]]), int(self.sizes[indices[k]])) for k in mine
             ]
-            tasks[worker] = (self._run, places, *(chunks[k] for k in mine))
+            tasks[worker] = (self._run, self._where, places, *(chunks[k] for k in mine))
         for worker, address in self._submit(_hold, tasks).items():
             if address is not None:
                 self._homes.update({indices[k]: address for k in groups[worker]})
@@ -303,7 +320,13 @@ class OnCluster(ChunkRows):
         """Workers that are there, in a fixed order; those that were late only where there are no others."""
         workers = sorted(self._client.nthreads())
         if not workers:
-            self._client.wait_for_workers(1, timeout=self._timeout)
+            try:
+                self._client.wait_for_workers(1, timeout=self._timeout)
+            except TimeoutError as error:
+                raise RuntimeError(
+                    f"there is no worker any more, and none came within {self._timeout:g} s (dask.config "
+                    "'dominantsets.round-timeout'); start one and fit again, or name a checkpoint before."
+                ) from error
             workers = sorted(self._client.nthreads())
         return [worker for worker in workers if worker not in self._shunned] or workers
 

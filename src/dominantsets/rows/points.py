@@ -9,11 +9,12 @@ of differences, for these points only.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
-from dominantsets.compiled.clouds import expect
+from dominantsets.compiled.clouds import FAINT, expect
 from dominantsets.compiled.threads import N_THREADS, parallel_map, row_blocks
 from dominantsets.rows.base import blas
 
@@ -82,16 +83,25 @@ class Points:
             out[part] = (squares - 2.0 * self.rows[part] @ centres.T).min(axis=1)
         return np.asarray(np.maximum(out + self.lengths, 0.0))
 
-    def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
-        """What each point has of every cluster, see ``expected``; ``outside`` is what the background has."""
+    def parts(
+        self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool
+    ) -> tuple[Ints, sp.csr_array]:
+        """The cluster of which each point has most, and what it has of every one, see ``expected``.
+
+        ``outside`` is what the background has.
+        """
         t = self.lengths[:, None] - 2.0 * self.rows @ centres.T
         t = np.maximum(t + np.square(centres).sum(axis=1), 0.0)
+        logs = levels - rates * t
+        home = t.argmin(axis=1) if nearest else logs.argmax(axis=1)
         if nearest:
-            parts = (t.argmin(axis=1)[:, None] == np.arange(t.shape[1])).astype(np.float64)
-        else:
-            logs = levels - rates * t
-            parts = np.exp(logs - logs.max(axis=1)[:, None])
-        return np.asarray(parts * ((1.0 - outside) / parts.sum(axis=1))[:, None])
+            parts = sp.csr_array((1.0 - outside, (np.arange(home.size), home)), shape=t.shape)
+            return home, parts
+        logs -= logs.max(axis=1)[:, None]
+        where = np.nonzero(logs > -FAINT)
+        values = np.exp(logs[where])
+        share = (1.0 - outside) / np.bincount(where[0], values, home.size)
+        return home, sp.csr_array((values * share[where[0]], where), shape=t.shape)
 
     def follow(
         self, centres: Floats, radii: Floats, kappa: Floats, steps: int, tolerance: float

@@ -8,7 +8,7 @@ the dual (docs/theory-dual.md) rows are here :math:`u = \\sqrt c\\,v`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
 if TYPE_CHECKING:
-    from dominantsets.rows.tensors import TensorRows
+    from dominantsets.rows.tensor_features import Features
+    from dominantsets.rows.tensors import TensorBlock
 
 FAR = 4.0  # lengths of the mean, in lengths of the longest centred row, beyond which rows are centred first
 
@@ -39,9 +40,9 @@ class Exact(NamedTuple):
 class FormulaTensors:
     """Rows on a device as a low-rank formula sees them."""
 
-    def __init__(self, rows: TensorRows, recipe: Recipe) -> None:
-        self.rows, self.features = rows, rows.features
-        self.formula = formula = recipe.formula
+    def __init__(self, rows: TensorBlock, recipe: Recipe) -> None:
+        self.rows, self.formula = rows, recipe.formula
+        formula = self.formula
         self.root, self.d, self.device = float(formula.root), rows.d, rows.device
         self.work = torch.float64 if self.features.dtype == torch.float64 else torch.float32
         center = np.zeros(rows.d) if recipe.center is None else recipe.center
@@ -60,6 +61,11 @@ class FormulaTensors:
         # the centre is a correction of the products, unless it would leave them only rounding
         self.centred_first = formula.centred and stored > FAR * self.longest
         self._stored_length = stored if formula.centred and not self.centred_first else self.longest
+
+    @property
+    def features(self) -> Features:
+        """The rows as they are stored."""
+        return self.rows.features
 
     def _norms(self) -> tuple[Tensor, float]:
         """Squared lengths of the (centred) rows, and the length of the longest stored row."""
@@ -133,9 +139,13 @@ class FormulaTensors:
         """What the formula has on the diagonal, for rows u."""
         if self.formula.has_bias:
             return torch.full((len(u),), self.formula.offset, dtype=torch.float64, device=self.device)
-        squares: Tensor = torch.linalg.vector_norm(u, dim=1).square_()
-        own: Tensor = self.formula.own((squares > 0).double() if self.formula.unit else squares)
+        own: Tensor = self.formula.own(self.square_lengths(u))
         return own
+
+    def square_lengths(self, u: Tensor) -> Tensor:
+        """|v|² of rows u."""
+        squares: Tensor = torch.linalg.vector_norm(u, dim=1).square_()
+        return (squares > 0).double() if self.formula.unit else squares.div_(self.formula.factor)
 
     def exact(self, raw: Tensor) -> Exact:
         """u, b and the diagonal of stored rows, in float64."""
@@ -172,8 +182,15 @@ class FormulaTensors:
             return torch.full((len(objects),), self.formula.offset, dtype=torch.float64, device=self.device)
         height = self.height(3 * self.d)
         return torch.cat(
-            [self.own_of(self.at(objects[b : b + height])) for b in range(0, len(objects), height)]
+            [self.own_of(self.at(objects[b : b + height])) for b in range(0, max(1, len(objects)), height)]
         )
+
+    def own(self) -> Tensor:
+        """What the formula has on the diagonal, for all objects."""
+        if self.formula.has_bias:
+            return torch.full_like(self.center[:1], self.formula.offset).expand(self.rows.n)
+        blocks = self.features.blocks(self.height(3 * self.d))
+        return torch.cat([self.own_of(self.lift(raw)) for _, raw in blocks])
 
     def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, float]:
         """The sums of weights times u, and of weights times b."""
@@ -211,13 +228,8 @@ class FormulaTensors:
             mixed += u.sum(0) if here is None else here @ u
             if bias is not None:
                 bias_sum += bias.sum() if here is None else here @ bias
-        out = self.swept(mixed, float(count), float(bias_sum))
-        if self.formula.has_bias:
-            return out.sub_(self.formula.offset if alive is None else self.formula.offset * alive.double())
-        for begin, raw in self.features.blocks(self.height(3 * self.d)):
-            own, place = self.own_of(self.lift(raw)), slice(begin, begin + len(raw))
-            out[place] -= own if alive is None else own * alive[place]
-        return out
+        out, own = self.swept(mixed, float(count), float(bias_sum)), self.own()
+        return out.sub_(own if alive is None else own * alive)
 
     def summed(self, objects: Tensor, weights: Tensor) -> Tensor:
         """A x with what the formula has on the diagonal."""
@@ -269,13 +281,13 @@ class FormulaTensors:
 class KernelTensors:
     r"""Rows on a device as a kernel sees them: positive semidefinite, with ones on the diagonal."""
 
-    def __init__(self, rows: TensorRows, recipe: Recipe) -> None:
-        self.rows, self.features, self.formula = rows, rows.features, recipe.formula
+    def __init__(self, rows: TensorBlock, recipe: Recipe) -> None:
+        self.rows, self.formula = rows, recipe.formula
         self.center = rows.send(np.zeros(rows.d) if recipe.center is None else recipe.center)
 
     def at(self, objects: Tensor) -> Tensor:
         """Centred rows in float64."""
-        return self.features.take(objects).double() - self.center
+        return self.rows.features.take(objects).double() - self.center
 
     def between(self, P: Tensor, Q: Tensor) -> Tensor:
         """Similarities of the rows of P to those of Q."""
@@ -290,7 +302,7 @@ class KernelTensors:
 
     def blocks(self, width: int) -> Iterator[tuple[int, Tensor]]:
         """All centred rows, so many that a block of that width fits."""
-        for begin, raw in self.features.blocks(self.rows.height(width + 3 * self.rows.d)):
+        for begin, raw in self.rows.features.blocks(self.rows.height(width + 3 * self.rows.d)):
             yield begin, raw.double() - self.center
 
     def summed(self, columns: Tensor, weights: Tensor, squares: bool = False) -> Tensor:
@@ -307,16 +319,16 @@ class KernelTensors:
         return out
 
 
-def local(rows: TensorRows, recipe: Recipe) -> FormulaTensors:
+def local(rows: TensorBlock, recipe: Recipe) -> FormulaTensors:
     """The rows under a low-rank formula; what was measured of them is kept."""
-    found: FormulaTensors = rows.recall(recipe.name, lambda: FormulaTensors(rows, recipe))
+    found: FormulaTensors = rows.measured(recipe.name, lambda: FormulaTensors(rows, recipe))
     found.formula = recipe.formula  # which may differ by its offset
     return found
 
 
-def kernel(rows: TensorRows, recipe: Recipe) -> KernelTensors:
+def kernel(rows: TensorBlock, recipe: Recipe) -> KernelTensors:
     """The rows under a kernel."""
-    found: KernelTensors = rows.recall(recipe.name, lambda: KernelTensors(rows, recipe))
+    found: KernelTensors = rows.measured(recipe.name, lambda: KernelTensors(rows, recipe))
     found.formula = recipe.formula
     return found
 
@@ -324,7 +336,7 @@ def kernel(rows: TensorRows, recipe: Recipe) -> KernelTensors:
 # the operations -----------------------------------------------------------------------------------------
 
 
-def survey(rows: TensorRows) -> Survey:
+def survey(rows: TensorBlock) -> Survey:
     total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
     least, most = torch.full_like(total, torch.inf), torch.full_like(total, -torch.inf)
     for _, raw in rows.features.blocks(rows.height(2 * rows.d)):
@@ -334,7 +346,7 @@ def survey(rows: TensorRows) -> Survey:
     return Survey(rows.host(total), bool(torch.isfinite(total).all()), rows.host(least), rows.host(most))
 
 
-def fingerprint(rows: TensorRows) -> bytes:
+def fingerprint(rows: TensorBlock) -> bytes:
     """A hash of the rows as they are stored."""
     digest = hashlib.blake2b(f"{rows.features.dtype} {rows.n} {rows.d}".encode(), digest_size=16)
     for _, raw in rows.features.blocks(rows.height(rows.d)):
@@ -342,48 +354,78 @@ def fingerprint(rows: TensorRows) -> bytes:
     return digest.digest()
 
 
-def measure(rows: TensorRows, recipe: Recipe, everybody: bool) -> Sums:
-    here = local(rows, recipe)
+def measure(rows: TensorBlock, recipe: Recipe, everybody: bool) -> Sums:
+    here, alive = local(rows, recipe), None if everybody else rows.living()
     total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
-    for _, raw in rows.features.blocks(rows.height(3 * rows.d)):
-        total += here.lift(raw).sum(0)
-    return Sums(
-        rows.host(total) / here.root, here.squares, here.longest_square, float(rows.n), here.shortest_square
-    )
+    squares, longest, shortest = here.squares, here.longest_square, here.shortest_square
+    if alive is not None:
+        squares, longest, shortest = 0.0, 0.0, np.inf
+    for begin, raw in rows.features.blocks(rows.height(3 * rows.d)):
+        there = raw if alive is None else raw[alive[begin : begin + len(raw)]]
+        u = here.lift(there)
+        total += u.sum(0)
+        if alive is not None and len(u):
+            norms = here.square_lengths(u)
+            squares += float(norms.sum())
+            longest, shortest = max(longest, float(norms.max())), min(shortest, float(norms.min()))
+    count = rows.n if alive is None else rows.n_alive
+    return Sums(rows.host(total) / here.root, squares, longest, float(count), shortest)
 
 
-def degrees(rows: TensorRows, recipe: Recipe, sums: Sums) -> Floats:
+def degrees(rows: TensorBlock, recipe: Recipe, sums: Sums) -> Floats:
     return rows.host(degrees_there(rows, recipe, sums))
 
 
-def degrees_there(rows: TensorRows, recipe: Recipe, sums: Sums) -> Tensor:
-    """Those that stay on the device."""
-    return local(rows, recipe).degrees_of()
-
-
-def diagonal(rows: TensorRows, recipe: Recipe) -> Floats:
-    return rows.host(local(rows, recipe).own_at(torch.arange(rows.n, device=rows.device)))
-
-
-def take(rows: TensorRows, recipe: Recipe, objects: Ints) -> Floats:
+def degrees_there(rows: TensorBlock, recipe: Recipe, sums: Sums) -> Tensor:
+    """Row sums over what was summed; they stay on the device."""
     here = local(rows, recipe)
-    return rows.host(here.at(rows.send(objects)) / here.root)
+    bias_sum = -sums.squares if recipe.formula.has_bias else 0.0
+    return here.swept(here.root * rows.send(sums.rows), sums.objects, bias_sum).sub_(here.own())
 
 
-def mix(rows: TensorRows, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
+def largest_degree(rows: TensorBlock, recipe: Recipe, sums: Sums) -> tuple[float, int, Floats]:
+    values, alive = degrees_there(rows, recipe, sums), rows.living()
+    if alive is not None:
+        values.masked_fill_(~alive, -torch.inf)
+    top = values.max()
+    best = int(torch.nonzero(values == top)[0, 0]) + rows.begin  # ties to the lowest number
+    return float(top), best, take(rows, recipe, np.array([best]))[0]
+
+
+def diagonal(rows: TensorBlock, recipe: Recipe) -> Floats:
+    return rows.host(local(rows, recipe).own())
+
+
+def take(rows: TensorBlock, recipe: Recipe, objects: Ints) -> Floats:
     here = local(rows, recipe)
-    mixed, bias_sum = here.mixture(rows.send(objects), rows.send(weights))
+    return rows.host(here.at(rows.at(objects)) / here.root)
+
+
+def mix(rows: TensorBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
+    here = local(rows, recipe)
+    mixed, bias_sum = here.mixture(rows.at(objects), rows.send(weights))
     return Mixture(rows.host(mixed) / here.root, bias_sum, float(weights.sum()))
 
 
-def gradient(rows: TensorRows, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:
-    here, places = local(rows, recipe), rows.send(objects)
+def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+    here = local(rows, recipe)
+    tiles = Tiles(
+        rows.at(np.concatenate([objects for objects, _ in sets])), np.array([len(one[0]) for one in sets])
+    )
+    weights = tiles.spread(rows.send(np.concatenate([weights for _, weights in sets])))
+    mixed, bias_sums = map(rows.host, here.mixtures(tiles, weights))
+    totals = [float(weights.sum()) for _, weights in sets]
+    return [Mixture(*one) for one in zip(mixed / here.root, bias_sums.tolist(), totals, strict=True)]
+
+
+def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:
+    here, places = local(rows, recipe), rows.at(objects)
     out = here.swept(here.root * rows.send(mixture.rows), mixture.total, mixture.bias_sum)
     out[places] -= here.own_at(places) * rows.send(weights)
     return rows.host(out)
 
 
-def products_of_columns(rows: TensorRows, recipe: Recipe, along: Floats) -> Floats:
+def products_of_columns(rows: TensorBlock, recipe: Recipe, along: Floats) -> Floats:
     here, d = local(rows, recipe), len(along)
     out = torch.zeros((d + 2, d + 2), dtype=torch.float64, device=rows.device)
     for _, u, bias in _blocks(here, d + 2):
@@ -400,12 +442,12 @@ def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor,
         yield slice(begin, begin + len(raw)), u, here.bias(u)
 
 
-def nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
+def nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
     best, top = _nearest(rows, recipe, cores)
     return rows.host(best), rows.host(top)
 
 
-def label(rows: TensorRows, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
+def label(rows: TensorBlock, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
     def tail(a: float, x: Tensor) -> Tensor:
         out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
         return out
@@ -414,7 +456,7 @@ def label(rows: TensorRows, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
     return rows.host(labels), rows.host(probabilities)
 
 
-def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
+def _nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
     """The core with the highest score of each object, and the score; they stay on the device."""
     here = local(rows, recipe)
     M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
@@ -434,23 +476,25 @@ def _nearest(rows: TensorRows, recipe: Recipe, cores: Cores) -> tuple[Tensor, Te
     return best, top
 
 
-def scatter(rows: TensorRows, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
-    return rows.host(scatter_of(local(rows, recipe).at(rows.send(objects)), rows.send(scale)))
+def scatter(rows: TensorBlock, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:
+    return rows.host(scatter_of(local(rows, recipe).at(rows.at(objects)), rows.send(scale)))
 
 
-def kernel_take(rows: TensorRows, recipe: Recipe, objects: Ints) -> Floats:
-    return rows.host(kernel(rows, recipe).at(rows.send(objects)))
+def kernel_take(rows: TensorBlock, recipe: Recipe, objects: Ints) -> Floats:
+    return rows.host(kernel(rows, recipe).at(rows.at(objects)))
 
 
-def kernel_project(rows: TensorRows, recipe: Recipe, along: Floats) -> Floats:
+def kernel_project(rows: TensorBlock, recipe: Recipe, along: Floats) -> Floats:
     direction = rows.send(along)
     return rows.host(torch.cat([block @ direction for _, block in kernel(rows, recipe).blocks(1)]))
 
 
-def kernel_sums(rows: TensorRows, recipe: Recipe, few: Few, squares: bool = False) -> Floats:
-    out = kernel(rows, recipe).summed(rows.send(few.rows), rows.send(few.weights), squares)
+def kernel_sums(rows: TensorBlock, recipe: Recipe, few: Few, squares: bool = False) -> Floats:
     weights = rows.send(few.weights)
-    out[0, rows.send(few.objects)] -= weights  # an object has none to itself
+    out = kernel(rows, recipe).summed(rows.send(few.rows), weights, squares)
+    mine = np.flatnonzero((few.objects >= rows.begin) & (few.objects < rows.begin + rows.n))
+    places = rows.at(few.objects[mine])
+    out[0, places] -= weights[rows.send(mine)]  # an object has none to itself
     if squares:
-        out[1, rows.send(few.objects)] -= 1.0
+        out[1, places] -= 1.0
     return rows.host(out[0] if not squares else out.T)

@@ -6,16 +6,18 @@ Everything is in float64: a sample has few points, and devices that matter multi
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT
+from dominantsets.rows import fused
 from dominantsets.rows.points import EPS, Points
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
-LARGE = 2**28  # products of one step from which it is made on the device
+LARGE = {"cuda": 2**24, "cpu": 2**28}  # products of one step from which it is made on the device
 BEYOND = 1e8  # roundings of a squared distance from which a ball is large enough for products
 
 
@@ -72,7 +74,7 @@ class TensorPoints(Points):
         Products leave a small ball far from 0 only rounding: such ones are followed on the host.
         """
         large = radii > BEYOND * self.rows.shape[1] * EPS * self._longest
-        if len(centres) * self.rows.size < LARGE:  # few of them: host threads are sooner done than kernels
+        if len(centres) * self.rows.size < LARGE[self.device.type]:  # host threads are sooner done
             large[:] = False
         centres, radii = centres.copy(), radii.copy()
         if not large.all():
@@ -93,7 +95,8 @@ class TensorPoints(Points):
             here, size = c[going], kappa[going]
             t = self._squares(here)
             radius = _radius(t, size, r2[going])
-            new = (radius[:, None] - t).clamp_min_(0.0).div_(size[:, None]) @ self._rows
+            inner = torch.sub(radius[:, None], t, out=t).clamp_min_(0.0)
+            new = (inner @ self._rows).div_(size[:, None])
             move = new - here
             moved, last = move.square().sum(1), before[going]
             along, length = (move * last).sum(1), last.square().sum(1)
@@ -119,16 +122,25 @@ class TensorPoints(Points):
         ]
         return np.asarray(np.maximum(torch.cat(found).cpu().numpy() + self.lengths, 0.0))
 
-    def parts(self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool) -> Floats:
+    def parts(
+        self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool
+    ) -> tuple[Ints, sp.csr_array]:
         c, r, level, out = map(self._send, (centres, rates, levels, outside))
-        squares, height, found = c.square().sum(1), self._height(4 * len(centres)), []
+        squares, height = c.square().sum(1), self._height(4 * len(centres))
+        home, where, values = [], [], []
         for begin in range(0, len(self.rows), height):
             part = slice(begin, begin + height)
             t = torch.addmm(squares, self._rows[part], c.T, alpha=-2.0).add_(self._lengths[part, None])
             t.clamp_min_(0.0)
-            parts = _parts(t, level - r * t, nearest).mul_((1.0 - out[part])[:, None])
-            found.append(parts.cpu().numpy())
-        return np.concatenate(found) if len(found) > 1 else found[0]
+            parts = _parts(t, level - r * t, nearest)
+            places = torch.nonzero(parts)
+            home.append(parts.argmax(1))
+            values.append(parts[places[:, 0], places[:, 1]] * (1.0 - out[part])[places[:, 0]])
+            places[:, 0] += begin
+            where.append(places)
+        rows, columns = torch.cat(where).T.cpu().numpy()
+        table = sp.csr_array((torch.cat(values).cpu().numpy(), (rows, columns)), (len(self.rows), len(c)))
+        return torch.cat(home).cpu().numpy(), table
 
     def _squares(self, c: Tensor) -> Tensor:
         """Squared distances of all points from some centres."""
@@ -180,13 +192,22 @@ def _parts(t: Tensor, logs: Tensor, nearest: bool) -> Tensor:
 
 def _radius(t: Tensor, kappa: Tensor, r2: Tensor) -> Tensor:
     """The squared radius of each row at which sum max(0, r2 - t) is kappa, sought from r2 on."""
+    if not fused.usable(t.device):
+        return _plain_radius(t, kappa, r2)
+    return fused.with_fallback(
+        lambda: fused.kernels().radius(t, kappa, r2, modes.PASSES), lambda: _plain_radius(t, kappa, r2)
+    )
+
+
+def _plain_radius(t: Tensor, kappa: Tensor, r2: Tensor) -> Tensor:
     r2 = torch.where(r2 > 0.0, r2, torch.inf)
     last = torch.full_like(r2, -1.0)
+    least = t.amin(1) + kappa
     for _ in range(modes.PASSES):
         inside = t < r2[:, None]
         count = inside.sum(1).double()
         total = torch.where(inside, t, 0.0).sum(1)
-        found = torch.where(count > 0, (kappa + total) / count.clamp_min(1.0), t.amin(1) + kappa)
+        found = torch.where(count > 0, (kappa + total) / count.clamp_min(1.0), least)
         done = (count == last) & (count > 0)
         r2 = torch.where(done, r2, found)
         if bool(done.all()):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammaincc
 from sklearn.utils.extmath import randomized_svd
@@ -354,6 +356,10 @@ class Similarity(ABC):
         """Weights on some objects, as little of them as new objects need."""
         return Support(support, weights)
 
+    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Any]:
+        """The same of all clusters, each in its own similarity."""
+        return [self.for_cluster(k).summarise(*one) for k, one in enumerate(clusters)]
+
     def payoff_of(self, new: Any, summary: Any) -> Floats:
         """The products of new objects' similarities with what was summarised."""
         out = np.empty(new.shape[0])
@@ -444,13 +450,10 @@ class Similarity(ABC):
         degrees = self.degrees(random_state)
         return Spread(self.n, np.argsort(degrees, kind="stable").__getitem__)
 
-    def centres(self, objects: Ints, weights: Floats) -> list[Any]:
+    def centres(self, objects: Ints, weights: sp.csr_array) -> list[Any]:
         """Mixtures of objects, as ``nearest`` takes them: one for each row of weights."""
-        out = []
-        for row in weights:
-            some = np.flatnonzero(row)
-            out.append(self.centre(objects[some], row[some]))
-        return out
+        parts = [slice(*ends) for ends in pairwise(weights.indptr.tolist())]
+        return [self.centre(objects[weights.indices[part]], weights.data[part]) for part in parts]
 
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
         """Labels of all objects by a rule, and their probabilities."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._checks import check_choice
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.formulas import SQEUCLIDEAN
@@ -92,6 +93,9 @@ class Elliptic(LowRank):
             4.0 * float(np.square((self.features - middle) @ transform).sum(axis=1).max())
             for transform in metrics
         )
+
+    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Any]:
+        return Similarity.summarise_each(self, clusters)  # each in its own metric
 
     def for_cluster(self, k: int) -> Similarity:
         """Whole where the rows are there; else what new objects need."""

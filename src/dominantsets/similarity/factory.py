@@ -6,13 +6,15 @@ import inspect
 import numbers
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._checks import check_choice, missing_extra
+from dominantsets._checks import check_choice
 from dominantsets.rows.base import Rows, require_finite, require_square
+from dominantsets.rows.foreign import is_tensor, shared, torch_needed
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense, warn_of_distances
@@ -44,7 +46,6 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
 PRECOMPUTED = ("precomputed", "precomputed_distance")  # X is a matrix of all pairs
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, *PRECOMPUTED)
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
-ON_HOST = 1  # the number that DLPack has for memory of the host
 DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
 
@@ -70,7 +71,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     device : str or torch.device, optional
         Where features under sqeuclidean, cosine, linear, rbf or laplacian are to be worked on, such as
         ``"cuda"``. A torch tensor stays where it is; an array is brought there, in float16, int8, uint8 or
-        bool too, and one that does not fit streams in blocks.
+        bool too, and one that does not fit streams in blocks. Each chunk of a Dask array is brought to the
+        device of the worker that has it; chunks that are tensors stay where they are.
     **params
         ``gamma`` for rbf and laplacian; ``offset`` for sqeuclidean, euclidean (``"bound"``,
         ``"exact"`` or a number) and linear; ``n_neighbors``, ``n_jobs`` and ``search``
@@ -108,10 +110,10 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params("of a similarity that is already made", params, known=[])
         return X
     X = shared(X)
+    if is_dask(X):
+        return _elsewhere(X, affinity, params, "for Dask arrays", partial(_in_chunks, device))
     if device is not None or is_tensor(X):
         return _elsewhere(X, affinity, params, "on a device", lambda X, _: _on_device(X, device))
-    if is_dask(X):
-        return _elsewhere(X, affinity, params, "for Dask arrays", _in_chunks)
     if callable(affinity):
         _check_params("a callable", params, known=[])
         if isinstance(X, numbers.Integral):
@@ -143,25 +145,6 @@ def parameters_of(name: str) -> list[str]:
     made = (FROM_ROWS | FROM_ARRAYS).get(name)
     parameters = inspect.signature(made).parameters.values() if made else ()
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
-
-
-def is_tensor(X: Any) -> bool:
-    """Whether X is a torch tensor; torch is not imported to find out."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(X, torch.Tensor)
-
-
-def shared(X: Any) -> Any:
-    """X, or where it is another library's array (CuPy, JAX), one of torch or NumPy with the same memory."""
-    if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
-        return X
-    if X.__dlpack_device__()[0] == ON_HOST:
-        return np.from_dlpack(X)
-    try:
-        from dominantsets.rows.tensors import from_dlpack  # imports torch
-    except ModuleNotFoundError as error:
-        raise missing_extra("arrays on a device need", "gpu", "torch") from error
-    return from_dlpack(X)
 
 
 def is_small(X: Any) -> bool:
@@ -213,19 +196,24 @@ def _elsewhere(
     return ANYWHERE[affinity](stored(X, False), **params)
 
 
-def _in_chunks(X: Any, graph: bool) -> Rows:
+def _in_chunks(device: Any, X: Any, graph: bool) -> Rows:
     from dominantsets.rows.chunks import rows_of_dask  # only where there is Dask
 
-    return rows_of_dask(X, graph)
+    return rows_of_dask(X, graph, device)
+
+
+def in_process(X: Any) -> Any:
+    """The rows of a Dask array, brought to this process; a data frame brings itself."""
+    from dominantsets.rows.chunks import computed  # only where there is Dask
+
+    return computed(X) if hasattr(X, "numblocks") else X
 
 
 def _on_device(X: Any, device: Any) -> Rows:
     if sp.issparse(X):
         raise ValueError("sparse features do not work on a device; leave device out, or pass X.toarray().")
-    try:
-        from dominantsets.rows.tensors import TensorRows  # imports torch
-    except ModuleNotFoundError as error:
-        raise missing_extra("features on a device need", "gpu", "torch") from error
+    with torch_needed():
+        from dominantsets.rows.tensors import TensorRows
     if not is_tensor(X) and not isinstance(X, np.memmap):
         X = np.asarray(X)
         X = X if is_small(X) else _features(X)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
@@ -166,12 +167,7 @@ class LowRank(OfRows):
 
     def mix(self, support: Ints, weights: Floats) -> Mixture:
         """The weighted sums of rows and of biases: one round."""
-        each = self.rows.split(support, weights)
-        which = None if len(each) == 1 else [k for k, part in enumerate(each) if len(part[0])]
-        if which is not None and not which:
-            return Mixture(np.zeros(self.rows.d), 0.0, 0.0)
-        mixture: Mixture = self.rows.total("mix", self.recipe, each=each, which=which)
-        return mixture
+        return self.rows.mix(self.recipe, support, weights)
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         mixture = self.mix(support, weights)
@@ -208,6 +204,9 @@ class LowRank(OfRows):
 
     def summarise(self, support: Ints, weights: Floats) -> Mixture:
         return self.mix(support, weights)
+
+    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        return self.rows.mix_each(self.recipe, clusters)
 
     def payoff_of(self, new: Any, summary: Any) -> Floats:
         there = self.arrivals(new)
@@ -262,12 +261,12 @@ class LowRank(OfRows):
     def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
         return Spread(self.n, self.rows.order_of("degrees", self.recipe, self.sums))
 
-    def centres(self, objects: Ints, weights: Floats) -> list[Mixture]:
+    def centres(self, objects: Ints, weights: sp.csr_array) -> list[Mixture]:
         if not self.rows.dense or objects.size * self.n_features > DESCRIBED:
             return super().centres(objects, weights)
         V = self.rows_of(objects)
         bias = self.formula.bias(np.square(V).sum(axis=1))
-        sums = np.zeros(len(weights)) if bias is None else weights @ bias
+        sums = np.zeros(weights.shape[0]) if bias is None else weights @ bias
         pairs = zip(weights @ V, sums.tolist(), weights.sum(axis=1).tolist(), strict=True)
         return [Mixture(*one) for one in pairs]
 

@@ -1,7 +1,8 @@
 """A pass of the dual over one block: sums above a band, the rows within it, a histogram.
 
-These functions run where the block is. What they remember (values of s, members) can be worked out again from
-the d + 1 numbers that each question brings along. See :mod:`dominantsets.solvers.chunk_dual`.
+These functions run where the block is; :mod:`dominantsets.solvers.tensor_pass` has them in torch. What they
+remember (values of s, members) can be worked out again from the d + 1 numbers that each question brings
+along. See :mod:`dominantsets.solvers.chunk_dual`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled import rows as compiled_rows
-from dominantsets.rows.base import Block, Mixture, Recipe
+from dominantsets.rows.base import Block, Mixture, Recipe, torch_form_in
 from dominantsets.rows.memory import FormulaRows, local
 
 FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
@@ -105,7 +106,7 @@ def _inv_kappa(here: FormulaRows, shift: float, extra: Floats) -> Floats:
         return 1.0 / np.maximum(here.diagonal + shift + extra, 0.0)
 
 
-def _named(w: Floats) -> str:
+def named(w: Floats) -> str:
     """Under which name the values of a w are remembered."""
     return f"s {hashlib.blake2b(w.tobytes(), digest_size=12).hexdigest()}"
 
@@ -117,9 +118,10 @@ def _values(block: Block, here: FormulaRows, w: Floats, remember: bool, out: Flo
         form = here.form(w, factor=here.formula.root)
         return here.rows.products(w, form, block.alive, out)
 
-    return block.recall(_named(w), block.token, make) if remember else make()
+    return block.recall(named(w), block.token, make) if remember else make()
 
 
+@torch_form_in("dominantsets.solvers.tensor_pass")
 def look(
     block: Block, spec: ProblemSpec, requests: list[PassRequest], extra: Floats = NOTHING
 ) -> list[PassReply]:
@@ -128,7 +130,7 @@ def look(
     shares = _inv_kappa(here, spec.shift, extra)
     remember = 8 * block.size * len(requests) <= VALUES_BYTES
     # arrays that are done with are used again: the pages of new ones cost more than a product
-    spare = block.forget("s ", {_named(asked.w) for asked in requests} if remember else set())
+    spare = block.forget("s ", {named(asked.w) for asked in requests} if remember else set())
     return [_reply(block, here, shares, spec, asked, remember, spare) for asked in requests]
 
 
@@ -141,7 +143,7 @@ def _reply(
     remember: bool,
     spare: list[Floats],
 ) -> PassReply:
-    new = remember and not block.remembers(_named(asked.w))
+    new = remember and not block.remembers(named(asked.w))
     s = _values(block, here, asked.w, remember, spare.pop() if spare and new else None)
     largest = float(s.max())
     if not asked.edges.size:
@@ -199,12 +201,12 @@ def _boundary(here: FormulaRows, shares: Floats, s: Floats, within: Ints) -> Bou
 
 def _weights(block: Block, here: FormulaRows, shares: Floats, x: PointSpec) -> tuple[Ints, Floats]:
     """Places and weights of a block's members, before they are made to sum to 1."""
-    name = f"x {_named(x.w)}"
+    name = f"x {named(x.w)}"
     return block.recall(name, (block.token, x.tau, x.floor), lambda: _weigh(block, here, shares, x))
 
 
 def _weigh(block: Block, here: FormulaRows, shares: Floats, x: PointSpec) -> tuple[Ints, Floats]:
-    s = _values(block, here, x.w, remember=block.remembers(_named(x.w)))
+    s = _values(block, here, x.w, remember=block.remembers(named(x.w)))
     places = np.flatnonzero(s > x.tau)
     weights = (s[places] - x.tau) * _of(shares, places)
     keep = weights > x.floor
@@ -226,6 +228,7 @@ class Members(NamedTuple):
         )
 
 
+@torch_form_in("dominantsets.solvers.tensor_pass")
 def gather(
     block: Block, spec: ProblemSpec, points: list[PointSpec], extra: Floats = NOTHING
 ) -> list[Members]:
@@ -242,6 +245,7 @@ def gather(
     return out
 
 
+@torch_form_in("dominantsets.solvers.tensor_pass")
 def extremes(
     block: Block, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]], extra: Floats = NOTHING
 ) -> list[tuple[float, float, float, float]]:

@@ -16,10 +16,7 @@ time.
 
 from __future__ import annotations
 
-import importlib.util
-import logging
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +27,7 @@ from torch.nn.functional import linear
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.rows import fused
 from dominantsets.rows.base import blas
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed, fast_products, to_numpy
@@ -37,9 +35,6 @@ from dominantsets.rows.tiles import Sums, Tiles
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.monitor import Stopwatch
 
-_log = logging.getLogger(__name__)
-_T = TypeVar("_T")
-_broken = False  # whether Triton's kernels have failed
 RAISES = 50  # trials of a multiple of I that shortens a step
 ON_HOST = 2**15  # numbers of Newton's matrices up to which the host solves the systems
 BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are held at once
@@ -47,7 +42,6 @@ CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are held at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
 PACKED = 0.8  # members among candidates above which the others are summed too, with weight 0
-FUSED = True  # whether Triton kernels are used where they can be
 FEW_STARTS = (
     8  # up to which one of them finds the thresholds: for 64 it took three times the plain form's time
 )
@@ -78,36 +72,8 @@ class Weighed(NamedTuple):
     members: int  # of all starts together
 
 
-def kernels_usable(device: torch.device) -> bool:
-    """Whether Triton's kernels can be tried here."""
-    return device.type == "cuda" and not _broken and importlib.util.find_spec("triton") is not None
-
-
-def with_fallback(fused: Callable[[], Any], plain: Callable[[], _T]) -> _T:
-    """The fused form, or the plain one where it cannot be compiled or run: once, then for good."""
-    global _broken
-    if _broken:
-        return plain()
-    try:
-        found: _T = fused()
-        return found
-    except (torch.OutOfMemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # whatever a compiler or driver may say
-        _broken = True
-        _log.warning("Triton kernels are not used: %s: %s", type(error).__name__, str(error)[:500])
-        return plain()
-
-
-def kernels() -> Any:
-    """The module of Triton kernels."""
-    from dominantsets.solvers import triton_kernels  # imports triton
-
-    return triton_kernels
-
-
 def _fusible(local: FormulaTensors) -> bool:
-    return FUSED and local.features.stored is not None and kernels_usable(local.device)
+    return local.features.stored is not None and fused.usable(local.device)
 
 
 def exact_products(local: FormulaTensors, tiles: Tiles, W: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,8 +89,8 @@ def exact_products(local: FormulaTensors, tiles: Tiles, W: Tensor) -> tuple[Tens
     if not _fusible(local):
         return plain()
     stored, center = local.features.stored, local.center
-    return with_fallback(
-        lambda: kernels().products(stored, tiles.objects, tiles.owner, W.contiguous(), center), plain
+    return fused.with_fallback(
+        lambda: fused.kernels().products(stored, tiles.objects, tiles.owner, W.contiguous(), center), plain
     )
 
 
@@ -176,19 +142,10 @@ class TensorDual:
         if not self.fused or local.work != torch.float32:
             return self._above(weights, cut[:, None], limit)
         center = local.center.float() if local.centred_first else None
-        stored = local.features.stored
         counter = torch.zeros(1, dtype=torch.int64, device=self.device)
-        return with_fallback(
-            lambda: kernels().above(
-                stored,
-                weights.contiguous(),
-                cut.contiguous(),
-                self._bias,
-                local.scale,
-                center,
-                limit,
-                counter,
-            ),
+        sent = (weights.contiguous(), cut.contiguous(), self._bias, local.scale, center, limit, counter)
+        return fused.with_fallback(
+            lambda: fused.kernels().above(local.features.stored, *sent),
             lambda: self._above(weights, cut[:, None], limit),
         )
 
@@ -271,7 +228,7 @@ class TensorDual:
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
-        tiles = self._tiled(len(W), *found)
+        tiles = self.tiled(len(W), *found)
         weighed = self._weighed(W, shift, tiles)
         self.clock.add("threshold")
         if not certain:
@@ -297,7 +254,8 @@ class TensorDual:
             jacobian = torch.cat([one.jacobian, other.jacobian])
         return Trial(tau, image, f, mean, jacobian, tiles, weights)
 
-    def _tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
+    def tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
+        """What ``above`` has found, start after start."""
         counts = np.array([len(objects)])
         if s > 1:
             every = torch.arange(1, s + 1, device=self.device, dtype=owner.dtype)
@@ -312,8 +270,10 @@ class TensorDual:
         self.clock.add("values of candidates")
         if not self.fused or tiles.s > FEW_STARTS or self._extra is not None:
             return self._narrowed(shift, tiles, products, squares)
-        return with_fallback(
-            lambda: Weighed(*kernels().weigh(tiles, products, squares, local.formula, self._numbers, shift)),
+        return fused.with_fallback(
+            lambda: Weighed(
+                *fused.kernels().weigh(tiles, products, squares, local.formula, self._numbers, shift)
+            ),
             lambda: self._narrowed(shift, tiles, products, squares),
         )
 

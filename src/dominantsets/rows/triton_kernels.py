@@ -1,10 +1,11 @@
 """The parts of a device pass that read the most memory or take many kernels, as one Triton kernel each.
 
-The plain forms in tensor_dual.py say what they compute, and stay: they serve CPUs, streamed features, and
-machines without Triton. A plain sweep writes the n × s values, reads them for a comparison, and reads that
-for the places; here a tile of values lives in registers, and only the candidates are written. The candidates'
-values in float64 are made of rows that are read once, without a copy of them. A start's threshold is found by
-one program that reads its candidates a few times, where the plain form takes fifty kernels.
+The plain forms in tensor_dual.py and tensor_points.py say what they compute, and stay: they serve CPUs,
+streamed features, and machines without Triton. A plain sweep writes the n × s values, reads them for a
+comparison, and reads that for the places; here a tile of values lives in registers, and only the candidates
+are written. The candidates' values in float64 are made of rows that are read once, without a copy of them.
+A start's threshold is found by one program that reads its candidates a few times, where the plain form
+takes fifty kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 import triton
 import triton.language as tl
 
-ROWS, DEPTH = 128, 32  # objects and features of a tile of the sweep
+ROWS = 128  # objects of a tile of the sweep
+EXACT_IN_HALF = ("torch.float16", "torch.int8", "torch.uint8")  # numbers that float16 holds as they are
 
 
 def above(
@@ -26,15 +28,20 @@ def above(
     None where there are more than ``limit``; ``counter`` is one int64 zero on the device.
     """
     (n, d), s = X.shape, len(weights)
+    narrow = str(X.dtype) in EXACT_IN_HALF and center is None
+    sizes = weights.abs().amax(1).clamp_min(1e-30)
+    if narrow:  # rounded to 11 bits, as TF32 rounds them
+        weights = (weights / sizes[:, None]).half()
     columns = min(128, max(16, 1 << (s - 1).bit_length()))
     room = min(limit, n * s)
     keys = counter.new_empty(room)
     chunks = -(-s // columns)
     grid = (chunks * -(-n // ROWS),)
     collect[grid](
-        X, weights, cut, bias, bias if scale is None else scale, bias if center is None else center, keys,
-        counter, n, s, d, room, chunks, HAS_SCALE=scale is not None, HAS_CENTER=center is not None, ROWS=ROWS,
-        COLUMNS=columns, DEPTH=DEPTH, num_warps=8 if columns == 128 else 4, num_stages=3,
+        X, weights, sizes, cut, bias, bias if scale is None else scale, bias if center is None else center,
+        keys, counter, n, s, d, room, chunks, HAS_SCALE=scale is not None, HAS_CENTER=center is not None,
+        NARROW=narrow, ROWS=ROWS, COLUMNS=columns, DEPTH=64 if narrow else 32,
+        num_warps=8 if columns == 128 else 4, num_stages=3,
     )  # fmt: skip
     count = int(counter)
     if count > limit:
@@ -55,6 +62,15 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
     return out, squares
 
 
+def radius(t: Any, kappa: Any, r2: Any, passes: int) -> Any:
+    """``tensor_points._plain_radius``, every row by one program."""
+    out = kappa.new_empty(len(t))
+    shrink[(len(t),)](
+        t, kappa.contiguous(), r2.contiguous(), out, t.shape[1], passes, BLOCK=4096, num_warps=8
+    )
+    return out
+
+
 def weigh(
     tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any, shifts: Any
 ) -> tuple[Any, ...]:
@@ -73,9 +89,9 @@ def weigh(
 
 @triton.jit
 def collect(
-    X, weights, cut, bias, scale, center, keys, counter, n, s, d, room, chunks,
-    HAS_SCALE: tl.constexpr, HAS_CENTER: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr,
+    X, weights, sizes, cut, bias, scale, center, keys, counter, n, s, d, room, chunks,
+    HAS_SCALE: tl.constexpr, HAS_CENTER: tl.constexpr, NARROW: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
     """Append start · 2³² + object where a value exceeds the start's cut."""
     program = tl.program_id(0)
@@ -88,9 +104,8 @@ def collect(
     for begin in range(0, d, DEPTH):
         depth = begin + tl.arange(0, DEPTH)
         depth_ok = depth < d
-        x = tl.load(
-            X + rows[:, None] * d + depth[None, :], mask=row_ok[:, None] & depth_ok[None, :], other=0.0
-        ).to(tl.float32)
+        x = tl.load(X + rows[:, None] * d + depth[None, :], mask=row_ok[:, None] & depth_ok[None, :], other=0)
+        x = x.to(tl.float16 if NARROW else tl.float32)
         if HAS_CENTER:
             x = x - tl.load(center + depth, mask=depth_ok, other=0.0)[None, :]
         w = tl.load(
@@ -99,6 +114,8 @@ def collect(
             other=0.0,
         )
         values = tl.dot(x, w, values, input_precision="tf32")
+    if NARROW:
+        values = values * tl.load(sizes + columns, mask=column_ok, other=0.0)[None, :]
     if HAS_SCALE:
         values = values * tl.load(scale + rows, mask=row_ok, other=0.0)[:, None]
     values = values + tl.load(bias + rows, mask=row_ok, other=-float("inf"))[:, None]
@@ -228,3 +245,32 @@ def narrow(
     tl.store(table + 2 * s + start, mass)
     tl.store(table + 3 * s + start, tl.sum(spent, 0))
     tl.store(table + 4 * s + start, members.to(tl.float64))
+
+
+@triton.jit
+def shrink(t, kappa, r2, out, m, passes, BLOCK: tl.constexpr):
+    """The squared radius at which the sum of max(0, radius - t) over a row is kappa, sought from r2 on."""
+    row = tl.program_id(0)
+    first = t + row.to(tl.int64) * m
+    size, radius = tl.load(kappa + row), tl.load(r2 + row)
+    radius = tl.where(radius > 0.0, radius, float("inf"))
+    lanes = tl.arange(0, BLOCK)
+    last, left = tl.full([], -1, tl.int32), passes
+    while left > 0:
+        counts = tl.zeros((BLOCK,), dtype=tl.int32)
+        totals = tl.zeros((BLOCK,), dtype=tl.float64)
+        least = totals + float("inf")
+        for begin in range(0, m, BLOCK):
+            here = tl.load(first + begin + lanes, mask=begin + lanes < m, other=float("inf"))
+            inside = here < radius
+            counts += inside.to(tl.int32)
+            totals += tl.where(inside, here, 0.0)
+            least = tl.minimum(least, here)
+        count = tl.sum(counts, 0)
+        found = (size + tl.sum(totals, 0)) / tl.maximum(count, 1).to(tl.float64)
+        found = tl.where(count > 0, found, tl.min(least, 0) + size)
+        done = (count == last) & (count > 0)
+        radius = tl.where(done, radius, found)
+        last = count
+        left = tl.where(done, 0, left - 1)
+    tl.store(out + row, radius)

@@ -1,0 +1,200 @@
+"""What an estimator says of the clusters it has found: labels, warnings, and clusters of new objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from dominantsets._checks import warn
+from dominantsets._input import new_objects
+from dominantsets._parameters import Parameters
+from dominantsets._soft import SoftAnswers
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.table import Selection
+from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.labels.average import (
+    Core,
+    assign_by_average,
+    average_of,
+    predict_by_average,
+    predict_by_payoff,
+)
+from dominantsets.labels.correlation import label_by_correlation
+from dominantsets.labels.partition import Partition, memberships_of
+from dominantsets.solvers import DominantSet, Monitor, Status
+from dominantsets.solvers.result import End
+
+Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
+WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
+
+
+class Labels(SoftAnswers, Parameters):
+    """Clusters, the labels of all objects, and those of new ones."""
+
+    end_: End | None
+    selection_: Selection
+
+    def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
+        """The dominant sets themselves."""
+        self.clusters_, self._cores = clusters, cores
+        self.n_clusters_ = len(clusters)
+        self.exemplars_ = np.array([c.exemplar for c in clusters], dtype=np.int64)
+        self.shifts_ = np.array([c.shift for c in clusters])
+        self.n_iter_ = sum(c.n_iter for c in clusters)
+        self._memberships = memberships_of(clusters, cores)
+        self._set_soft(self.similarity_)
+
+    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
+        """Labels of all objects, and what new ones need."""
+        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
+        sentence = "the labels are those of the dominant sets: all others are -1."
+        made: Labelled = (cores, self._memberships, None, sentence)
+        try:
+            if self.assign == "average":
+                sentence = "everybody is in the cluster with the highest average similarity."
+                made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
+            elif self.assign == "correlation" and clusters:
+                made, self.correlation_ = label_by_correlation(
+                    similarity, cores, len(clusters), self._noise is not None, monitor
+                )
+            elif self.assign in ("refine", "mode") and clusters:
+                made = self._as_asked(partition(), cores)
+        except KeyboardInterrupt:  # the cores are there
+            self.end_ = End.INTERRUPTED
+        try:
+            with DeferredInterrupt():
+                self._keep(made)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+
+    def _as_asked(self, found: Partition, cores: Ints) -> Partition:
+        """Labels of a partition, after what was asked about noise."""
+        if self._noise == "cores":
+            sentence = "everybody outside the dominant sets is -1, as asked."
+            labels = np.where(cores >= 0, found.labels, -1)
+            return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
+        if self._noise_asked != self._noise:
+            sentence = "nobody is called noise: other parts of the data find another background."
+            return found._replace(sentence=sentence)
+        return found
+
+    def _keep(self, made: Labelled) -> None:
+        """What has been made, and what ``predict`` needs."""
+        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
+        labels, probabilities, self._rule, sentence = made
+        self._levels: list[Core] = []
+        self._averages: list[Any] = []
+        if self.assign == "average":
+            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
+        if self._rule is None or self._noise == "cores":
+            self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
+        self.selection_ = self.selection_.labelled(clusters, labels, sentence)
+        noise = labels < 0
+        self.assignment_rate_ = 1.0 - float(noise.mean())
+        # as the caller's own data are kept: Dask arrays in the same chunks
+        self.labels_ = similarity.as_given(labels.copy() if labels is cores else labels)
+        self.core_labels_ = similarity.as_given(cores)
+        self.memberships_ = similarity.as_given(self._memberships)
+        if probabilities is self._memberships:
+            probabilities = probabilities.copy()
+        probabilities[noise] = 0.0
+        self.probabilities_ = similarity.as_given(probabilities)
+        del self._cores, self._memberships
+
+    @property
+    def cores_(self) -> Any:
+        """The former name of ``core_labels_``."""
+        return self.core_labels_
+
+    @property
+    def resolution_(self) -> Selection:
+        """The former name of ``selection_``."""
+        return self.selection_
+
+    @property
+    def shift_(self) -> float:
+        """The shift used; the median of ``shifts_`` where every cluster has its own."""
+        check_is_fitted(self)
+        if self.selection_.resolution is not None:
+            return self.selection_.resolution.shift
+        return float(np.median(self.shifts_)) if len(self.shifts_) else float("nan")
+
+    def _warn(self) -> None:
+        if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
+            warn(
+                f"fitting ended early ({self.end_.value}): {self.n_clusters_} clusters were found, "
+                "the last of which may be incomplete.",
+                ConvergenceWarning,
+            )
+            return
+        loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
+        loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
+        if any(c.status is Status.DISSOLVED for c in loose):
+            degree = float(self.similarity_.degrees().mean())
+            warn(
+                f"the shift of {self.shift_:.6g} is too large for this graph, whose mean degree is "
+                f"{degree:.6g}: every object would gain by joining; lower it.",
+                ConvergenceWarning,
+            )
+        elif loose:
+            worst = max(c.relative_gap for c in loose)
+            warn(
+                f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
+                f"{worst:.1g}); raise max_iter in solver_params or use algorithm='pairwise'.",
+                ConvergenceWarning,
+            )
+        if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
+            warn(
+                "no cluster was found: no group stands out of the data, which look like noise or like one "
+                "group; pass n_clusters, or a shift, to get clusters anyway."
+            )
+        elif self.n_clusters_ == 0:
+            warn("no cluster was found: no two objects have a positive similarity.")
+        elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
+            warn(
+                f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
+                f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
+            )
+
+    def predict(self, X: Any) -> Ints:
+        r"""The clusters of new objects.
+
+        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again wherever
+        no tie is involved. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
+        or to the background (-1); on a network to the group that it has most in common with; under "path"
+        where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
+        which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
+        "average" that cluster too, else the one with the highest average similarity; with "correlation" the
+        one where it gains most.
+
+        Exceptions: with ``assign="mode"`` new objects join by their gain, as with None, while ``labels_`` say
+        where a climb from the object itself ends; a share of noise (``noise=0.1``) is one of the objects of
+        ``fit``; and under "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself
+        among its neighbours.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_features)
+            Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
+            the n objects of ``fit`` (a row of that matrix is its object; its diagonal is ignored).
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Labels.
+        """
+        check_is_fitted(self)
+        similarity = self.similarity_
+        X = similarity.arriving(new_objects(self, X))
+        if self.assign == "average":
+            return predict_by_average(similarity, self._levels, self._averages, X)
+        if self._rule is None:
+            return predict_by_payoff(similarity, self._levels, X)
+        labels: Ints = self._rule.of_new(similarity, X)
+        if self._levels:
+            labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
+        return labels
