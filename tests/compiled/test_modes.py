@@ -324,7 +324,8 @@ def test_two_balls_have_met_where_their_centres_are_nearer_than_the_width_of_a_t
     h2 = kappa / (np.count_nonzero(weights) * r2)
     state.centre[1] = state.centre[0] + [np.sqrt(near * MEET * r2 * h2 / (2.0 * (1.0 + h2))), 0.0]
     assert weights[:30].sum() > weights[30:].sum()
-    modes.settle(state, np.array([0, 1]), everybody(36), kappa, 0, LEAST, MEET)
+    chains = np.array([0, 1])
+    modes.settle(state, chains, modes.lean(state, chains, everybody(36), kappa, 0), kappa, 0, LEAST, MEET)
     assert state.alive[:2].tolist() == [near > 1.0, True]
     assert state.into[0] == (1 if near < 1.0 else -1)
     assert state.size[1] == (70 if near < 1.0 else 40)
