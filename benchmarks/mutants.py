@@ -163,9 +163,8 @@ def _told(file: str, one: dict[str, Any]) -> dict[str, Any]:
     """A survivor with the reason that is written down for it."""
     reasons = REASONS.get(file, {})
     equivalent, reason = reasons.get(f"{one['function']}: {one['change']}", (False, ""))
-    if not reason and not one["tests"]:
-        reason = "no quick test of the list calls the function"
-    return {**one, "equivalent": equivalent, "reason": reason}
+    missing = "a test is missing" if one["tests"] else "no quick test of the list calls the function"
+    return {**one, "equivalent": equivalent, "reason": reason or missing}
 
 
 def _sums(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
