@@ -86,7 +86,8 @@ class _Buffer:
             return host.to(self._device, copy=True)  # the rows must be the caller's own
         with torch.cuda.stream(self._lane):
             block = host.to(self._device, non_blocking=True)
-            self._copied = self._lane.record_event()
+            # threads that wait for it sleep
+            self._copied = self._lane.record_event(torch.cuda.Event(blocking=True))  # type: ignore[no-untyped-call]
         now = torch.cuda.current_stream(self._device)
         now.wait_event(self._copied)
         block.record_stream(now)  # it was made on the lane, and may not be used again before this is done
