@@ -329,6 +329,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     every = DominantSets(affinity="sqeuclidean").fit(X)
     for threads in (1, 3):
         monkeypatch.setattr(points, "N_THREADS", threads)
+        monkeypatch.setattr("dominantsets.compiled.threads.N_THREADS", threads)
         other = DominantSets(affinity="sqeuclidean").fit(X)
         np.testing.assert_array_equal(other.labels_, every.labels_)
         np.testing.assert_array_equal(other.shifts_, every.shifts_)
@@ -352,3 +353,13 @@ def test_three_and_three(far):
     assert len(set(labels[:3])) == len(set(labels[3:])) == 1
     assert labels[0] != labels[3]
     assert labels.min() == 0
+
+
+@pytest.mark.parametrize("sizes", [(5, 2), (3, 2), (2, 4), (4, 2, 3), (2, 2, 2)])
+@pytest.mark.parametrize("d", [1, 3])
+def test_few_objects_far_apart_are_the_clusters_that_were_asked_for(sizes, d):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = 20.0 * y[:, None] + np.random.default_rng(0).uniform(size=(y.size, d))
+    labels = DominantSets(len(sizes)).fit(X).labels_
+    assert adjusted_rand_score(y, labels) == 1.0
+    assert labels.min() == 0  # too few to tell noise

@@ -830,3 +830,31 @@ def test_large_results_come_in_pieces(dtype, shape, device, monkeypatch):
     np.testing.assert_array_equal(found, x.cpu().numpy())
     assert found.dtype == x.cpu().numpy().dtype
     np.testing.assert_array_equal(tensors.in_pieces(x.T), x.cpu().numpy().T)
+
+
+@pytest.mark.parametrize("kind", LOW_RANK)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("looked_at", [3, 40])
+def test_certificates_after_a_rough_sweep_are_those_of_all_payoffs(
+    kind, dtype, looked_at, device, monkeypatch
+):
+    tensor, _ = stored(np.abs(features(600, 5)), dtype, device)
+    S = as_similarity(tensor, kind)
+    problem = make_problem(S, 3.0 * S.self_similarity)
+    problem.remove(np.arange(0, 600, 7))
+    starts = [Point(np.array([i]), np.ones(1)) for i in (1, 90, 333, 500)]
+    options = SolverOptions("dual")
+    plain = problem.solve_starts(starts, options, Monitor())
+    monkeypatch.setattr(tensor_problem, "SWEPT", {"cuda": 0, "cpu": 0})
+    monkeypatch.setattr(tensor_problem, "LOOKED_AT", looked_at)
+    kind_of = tensor_problem.TensorProblem
+    asked, sweep = [], kind_of._after_a_sweep
+    monkeypatch.setattr(kind_of, "_after_a_sweep", lambda *args: asked.append(sweep(*args)) or asked[-1])
+    swept = problem.solve_starts(starts, options, Monitor())
+    assert asked
+    assert looked_at == 3 or all(found is not None for found in asked)  # of few all may be members
+    for a, b in zip(plain, swept, strict=True):
+        np.testing.assert_array_equal(a.members, b.members)
+        assert a.margin == pytest.approx(b.margin, rel=1e-9, abs=1e-12 * S.self_similarity)
+        assert a.gap == pytest.approx(b.gap, abs=1e-12 * abs(a.value))
+        assert a.status is b.status

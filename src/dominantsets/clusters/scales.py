@@ -106,7 +106,7 @@ class Scales:
                 self._fill_up(self._wanted)
             return
         m, wanted = self.objects.size, self._wanted
-        fewest = FEWEST if wanted is None else min(FEWEST, max(2, m // wanted))  # pairs, where all must be
+        fewest = FEWEST if wanted is None else min(FEWEST, max(2, m // (2 * wanted)))  # pairs, of few objects
         least = LEAST if wanted is None else max(fewest, min(LEAST, m // (2 * wanted)))
         least = max(least, min(m // 2, round(self._least * m / self.n))) if self._least > 1 else least
         self.tree = tree = ModeTree(self.sample, least, monitor)

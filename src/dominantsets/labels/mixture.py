@@ -11,6 +11,7 @@ keep their objects; else all clusters have one width, and objects belong to the 
 The background is one more cloud; in up to four dimensions also a constant density over the convex hull of the
 objects, whichever explains more. It is believed where
 
+- there are 30 objects or more: of fewer nobody knows how wide a cluster is,
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
   asks of its parameters, and by 0.25 nats for each of its objects,
 - it has no more than 85 % of the objects: beyond that a few dense places of one group look like clusters,
@@ -66,7 +67,7 @@ SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
-FEW_OBJECTS = 30  # of a cluster in the sample, below which none is too far to be of it
+FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -104,6 +105,8 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     def no(reason: str) -> Verdict:
         return Verdict(False, gain, f"nobody is called noise: {reason}.")
 
+    if n < FEW_OBJECTS:
+        return no(f"{n} objects are too few to tell")
     if share == 0.0 or gain <= GAIN * clouds.noise:
         return no(f"a background explains the data no better ({gain:+.2f} nats an object)")
     if share > MOST:

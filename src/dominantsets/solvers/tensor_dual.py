@@ -228,7 +228,7 @@ class TensorDual:
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
-        tiles = self._tiled(len(W), *found)
+        tiles = self.tiled(len(W), *found)
         weighed = self._weighed(W, shift, tiles)
         self.clock.add("threshold")
         if not certain:
@@ -254,7 +254,8 @@ class TensorDual:
             jacobian = torch.cat([one.jacobian, other.jacobian])
         return Trial(tau, image, f, mean, jacobian, tiles, weights)
 
-    def _tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
+    def tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
+        """What ``above`` has found, start after start."""
         counts = np.array([len(objects)])
         if s > 1:
             every = torch.arange(1, s + 1, device=self.device, dtype=owner.dtype)

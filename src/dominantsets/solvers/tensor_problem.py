@@ -26,6 +26,8 @@ from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
 
 PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are held at once
+SWEPT = {"cuda": 2**32, "cpu": 2**62}  # payoffs from which a rough sweep says which of them are made
+LOOKED_AT = 2**14  # objects that are looked at before it
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
 
@@ -156,20 +158,55 @@ class TensorProblem(HostProblem):
         products = exact_products(local, tiles, mixtures[0])
         inside = local.inside(tiles, weights, self._shift_at(tiles, shifts), mixtures[1], products)
         f = tiles.total(weights * inside)
-        nothing = torch.full((tiles.s,), -torch.inf, dtype=torch.float64, device=self.device)
+        nothing = self._nothing(tiles.s)
         most = torch.where(tiles.valid, inside, -torch.inf).amax(1)
         least = torch.where(tiles.valid, inside, torch.inf).amin(1)
         most = nothing.scatter_reduce(0, tiles.owner, most, "amax")
         least = (-nothing).scatter_reduce(0, tiles.owner, least, "amin")
-        outside = nothing
-        height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
-        for values, constant in tiles.outsiders(local.all_values(mixtures, self.alive, height), self.n):
-            outside = torch.maximum(outside, values.amax(1) + constant)
+        outside = None
+        if self.n * tiles.s >= SWEPT[self.device.type]:
+            outside = self._after_a_sweep(tiles, mixtures, float(shifts.min()))
+        if outside is None:
+            outside = nothing
+            height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
+            for values, constant in tiles.outsiders(local.all_values(mixtures, self.alive, height), self.n):
+                outside = torch.maximum(outside, values.amax(1) + constant)
         rows = torch.stack([f, least, most, outside], 1).tolist()
         return [
             Recomputed(row[0], row[1], row[2], row[3], ball)
             for row, ball in zip(rows, self._balls(mixtures, f), strict=True)
         ]
+
+    def _nothing(self, s: int) -> Tensor:
+        return torch.full((s,), -torch.inf, dtype=torch.float64, device=self.device)
+
+    def _after_a_sweep(self, tiles: Tiles, mixtures: tuple[Tensor, Tensor], least: float) -> Tensor | None:
+        """The largest payoff of those outside each start, in float64 of those that a rough sweep leaves.
+
+        The best of a few objects is a level that the largest is not below. None where that leaves too many.
+        """
+        local, (mixed, bias_sum) = self.local, mixtures
+        members = torch.sort(tiles.whose() * self.n + tiles.flat).values
+        few = torch.arange(0, self.n, max(1, self.n // LOOKED_AT), device=self.device)
+        few = few[self.alive[few]]
+        exact = local.chosen(few)
+        values = torch.addmm(exact.bias, mixed, exact.u.T)
+        starts = torch.arange(tiles.s, device=self.device)[:, None]
+        values[_among(starts * self.n + few, members)] = -torch.inf
+        level = values.amax(1) if len(few) else self._nothing(tiles.s)
+        if not bool(torch.isfinite(level).all()):
+            return None
+        dual = TensorDual(local, least, self.alive, self.n_alive)
+        found = dual.above(mixed, level, allowed(CANDIDATES, self.device))
+        if found is None:
+            return None
+        left = dual.tiled(tiles.s, *found)
+        values, bias, _ = local.from_products(*exact_products(local, left, mixed))
+        values = values if bias is None else values + bias
+        values[~left.valid | _among(left.owner[:, None] * self.n + left.objects, members)] = -torch.inf
+        best = self._nothing(tiles.s).scatter_reduce(0, left.owner, values.amax(1), "amax")
+        largest: Tensor = torch.maximum(best, level) + (bias_sum + local.formula.offset)
+        return largest
 
     def _certified(self, ends: AscentResult, options: SolverOptions) -> list[DominantSet]:
         """The clusters with their certificates; one sweep over all objects for all of them."""
@@ -285,3 +322,8 @@ def _joined(ends: list[AscentResult]) -> AscentResult:
         np.concatenate(passes),
         [status for part in statuses for status in part],
     )
+
+
+def _among(keys: Tensor, some: Tensor) -> Tensor:
+    """Which of the keys are among some others, which are in order."""
+    return some[torch.searchsorted(some, keys).clamp_max_(len(some) - 1)] == keys
