@@ -87,7 +87,7 @@ class _Buffer:
         with torch.cuda.stream(self._lane):
             block = host.to(self._device, non_blocking=True)
             # threads that wait for it sleep
-            self._copied = self._lane.record_event(torch.cuda.Event(blocking=True))  # type: ignore[no-untyped-call]
+            self._copied = self._lane.record_event(torch.cuda.Event(blocking=True))
         now = torch.cuda.current_stream(self._device)
         now.wait_event(self._copied)
         block.record_stream(now)  # it was made on the lane, and may not be used again before this is done
@@ -109,7 +109,7 @@ class Streamed(Features):
     def blocks(self, height: int) -> Iterator[tuple[int, Tensor]]:
         height = max(1, min(height, self.n, STREAM_BYTES // (self.d * self._rows.dtype.itemsize)))
         card = self.device.type == "cuda"
-        lane = torch.cuda.Stream(self.device) if card else None  # type: ignore[no-untyped-call]
+        lane = torch.cuda.Stream(self.device) if card else None
         begins, threads = list(range(0, self.n, height)), min(READERS, N_THREADS)
         with ThreadPoolExecutor(threads) as pool:
             buffers = [_Buffer(height, self, pool, threads, lane) for _ in begins[:BUFFERS]]
@@ -176,7 +176,7 @@ def chosen_device(device: Any) -> torch.device:
 def room_on(device: Any, of_host: float) -> float:
     """Bytes of features that may stay on a device; the host's own are given."""
     target = chosen_device(device)
-    return RESIDENT_SHARE * torch.cuda.mem_get_info(target)[0] if target.type == "cuda" else of_host
+    return RESIDENT_SHARE * float(torch.cuda.mem_get_info(target)[0]) if target.type == "cuda" else of_host
 
 
 def load(X: Any, device: Any = None) -> Features:
