@@ -30,6 +30,8 @@ class Features:
     """Rows of features on a device, in the precision that they came in."""
 
     stored: Any = None  # all of them, where they are on the device
+    n: int
+    d: int
 
     def __init__(self, X: Tensor) -> None:
         self.stored = self._X = X
