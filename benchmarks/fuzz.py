@@ -1,36 +1,83 @@
 """Damaged files through the readers: each is read, or refused in one sentence, in little time and memory.
 
-Run ``python benchmarks/fuzz.py [--count 100000] [--first 0] [--keep FOLDER]``; it prints a table and writes
-results/fuzz.json. Files are those of tests/bad_files.py: whole ones of every format with one to four changes
-(bits, bytes, odd words, cuts, copies, pieces of other formats). The process may use 1 GiB more than it has
-when the readers are loaded, and a file may take 10 s; what exceeds either, or raises anything but FileError,
-is a fault, and is kept in FOLDER.
+Run ``nice python benchmarks/fuzz.py --n 1000000``; it prints a table and writes results/fuzz.json. A run that
+was stopped goes on where it was; ``--afresh`` counts from nothing. Files are those of tests/bad_files.py:
+whole ones of every format with one to four changes (bits, bytes, odd words, cuts, copies, pieces of others).
+
+A forked process reads BATCH files. It may use 1 GiB more than it has when the readers are loaded, and a file
+may take 10 s; what exceeds either, raises anything but FileError, or brings the process down is a fault. They
+are listed by number, so that ``damaged(number)`` makes the file again, and belong into tests/app/corpus.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import mmap
+import os
 import resource
 import signal
+import struct
 import sys
 import tempfile
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
-from _machine import machine, pin_threads  # noqa: E402
+from _machine import pin_threads  # noqa: E402
 
 pin_threads(1)
+from _resumed import go_on  # noqa: E402
 from bad_files import FORMATS, WHOLE, damaged  # noqa: E402
 from dominantsets.app.files import FileError, read  # noqa: E402
 
+RESULTS = HERE / "results" / "fuzz.json"
 MEMORY = 2**30
 SECONDS = 10
+BATCH = 4_000
+SAVED_EVERY = 5  # batches
+FINE = ("read", "refused")
+
+
+class Tally:
+    """Outcomes by format, the slowest file of each, and the numbers of faults."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        formats = known.get("formats", {})
+        self.outcomes = {name: Counter[str](formats.get(name, {}).get("outcomes", {})) for name in FORMATS}
+        self.slowest = {name: float(formats.get(name, {}).get("slowest_s", 0.0)) for name in FORMATS}
+        self.faults: list[list[Any]] = known.get("faults", [])
+
+    def add(self, number: int, format: str, said: str, seconds: float) -> None:
+        self.outcomes[format][said] += 1
+        self.slowest[format] = max(self.slowest[format], round(seconds, 3))
+        if said not in FINE:
+            self.faults.append([number, said])
+
+    def made(self) -> int:
+        return sum(found.total() for found in self.outcomes.values())
+
+    def failed(self, number: int, error: Exception) -> None:
+        raise error  # of this script, not of a reader
+
+    def content(self) -> dict[str, Any]:
+        rows = {
+            name: {"outcomes": dict(found), "slowest_s": self.slowest[name]}
+            for name, found in self.outcomes.items()
+        }
+        return {"files": self.made(), "faults": self.faults, "formats": rows}
+
+    def show(self) -> None:
+        print(f"{'format':8} {'files':>9} {'read':>9} {'refused':>9} {'faults':>7} {'slowest':>9}")
+        for name, found in self.outcomes.items():
+            files, fine = found.total(), [found[what] for what in FINE]
+            print(
+                f"{name:8} {files:9,} {fine[0]:9,} {fine[1]:9,} {files - sum(fine):7} "
+                f"{self.slowest[name]:7.3f} s"
+            )
+        print(f"{self.made():,} files, {len(self.faults)} faults {self.faults or ''}")
 
 
 def outcome(path: Path, column: str | None) -> str:
@@ -42,7 +89,7 @@ def outcome(path: Path, column: str | None) -> str:
     except FileError as error:
         return "refused" if "\n" not in str(error) else "more than one line"
     except TimeoutError:
-        return "more than 10 s"
+        return f"more than {SECONDS} s"
     except Exception as error:
         return type(error).__name__
     finally:
@@ -53,60 +100,56 @@ def too_long(*_: Any) -> None:
     raise TimeoutError
 
 
-def run(first: int, count: int, keep: Path | None) -> dict[str, Any]:
+def load_readers(folder: Path) -> None:
+    """Whole files, once: the libraries that read them are then there."""
+    for format in FORMATS:
+        path = folder / f"whole.{format}"
+        path.write_bytes(WHOLE[format][0])
+        read(str(path), label_column="kind" if format in ("csv", "tsv") else None)
+
+
+def read_all(first: int, folder: Path, at: mmap.mmap, answers: int) -> None:
+    """In a process of its own: the files from ``first`` on, up to the end of their batch."""
     signal.signal(signal.SIGALRM, too_long)
-    results = {format: Counter[str]() for format in FORMATS}
-    slowest = dict.fromkeys(FORMATS, 0.0)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for format in FORMATS:  # loads the libraries
-            path = Path(folder) / f"whole.{format}"
-            path.write_bytes(WHOLE[format][0])
-            read(str(path), label_column="kind" if format in ("csv", "tsv") else None)
-        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
-        for number in range(first, first + count):
+    now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    with os.fdopen(answers, "w", encoding="utf-8") as out:
+        for number in range(first, first - first % BATCH + BATCH):
+            at[:8] = struct.pack("q", number)
             format, raw, column = damaged(number)
-            path = Path(folder) / f"file.{format}"
+            path = folder / f"file.{format}"
             path.write_bytes(raw)
             began = time.process_time()
             said = outcome(path, column)
-            slowest[format] = max(slowest[format], time.process_time() - began)
-            results[format][said] += 1
-            if said not in ("read", "refused") and keep is not None:
-                (keep / f"{number}-{said}.{format}").write_bytes(raw)
-    return {
-        format: {
-            "files": sum(found.values()),
-            "read": found.pop("read", 0),
-            "refused": found.pop("refused", 0),
-            "faults": dict(found),
-            "slowest_s": round(slowest[format], 3),
-        }
-        for format, found in results.items()
-    }
+            print(json.dumps([number, format, said, time.process_time() - began]), file=out, flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100_000)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first file")
-    parser.add_argument("--keep", type=Path, help="a folder for the files that are faults")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "fuzz.json")
-    args = parser.parse_args()
-    rows = run(args.first, args.count, args.keep)
-    print(f"{'format':8} {'files':>9} {'read':>9} {'refused':>9} {'faults':>7} {'slowest':>9}")
-    for format, row in rows.items():
-        print(
-            f"{format:8} {row['files']:9,} {row['read']:9,} {row['refused']:9,} "
-            f"{sum(row['faults'].values()):7} {row['slowest_s']:7.3f} s"
-        )
-    faults = sum(sum(row["faults"].values()) for row in rows.values())
-    print(f"{args.count:,} files, {faults} faults")
-    about = {"machine": machine(), "first": args.first, "count": args.count, "faults": faults}
-    content = {**about, "formats": rows}
-    args.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+def one_batch(tally: Tally, batch: int) -> None:
+    """A batch of files; after one that brings the process down, another process reads the rest."""
+    number, rows = batch * BATCH, []
+    at = mmap.mmap(-1, 8)  # the number of the file that is being read
+    with tempfile.TemporaryDirectory() as folder:
+        load_readers(Path(folder))
+        while number < (batch + 1) * BATCH:
+            ours, theirs = os.pipe()
+            child = os.fork()
+            if not child:
+                code = 1
+                try:
+                    read_all(number, Path(folder), at, theirs)
+                    code = 0
+                finally:
+                    os._exit(code)
+            os.close(theirs)
+            with os.fdopen(ours, encoding="utf-8") as lines:
+                rows += [json.loads(line) for line in lines]
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            number = struct.unpack("q", at[:8])[0] + 1
+            if code:
+                rows.append([number - 1, damaged(number - 1)[0], f"the process ended with {code}", 0.0])
+    for row in rows:
+        tally.add(*row)
 
 
 if __name__ == "__main__":
-    main()
+    go_on(__doc__, RESULTS, Tally, one_batch, n=1_000_000, every=SAVED_EVERY)

@@ -302,21 +302,33 @@ def scores(y: torch.Tensor, labels: torch.Tensor) -> dict[str, float]:
 
 
 def whole_fit(
-    args: argparse.Namespace, device: torch.device, X: torch.Tensor, y: torch.Tensor, k: int | None
+    args: argparse.Namespace,
+    device: torch.device,
+    X: torch.Tensor,
+    y: torch.Tensor,
+    k: int | None,
+    times: int = 1,
 ) -> tuple[Any, dict[str, Any]]:
-    """A default fit, timed, and what it found."""
-    memory(device)
-    wait(device)
-    begin = time.perf_counter()
-    profile = cProfile.Profile()
-    with profile if args.profile else nullcontext():
-        model = DominantSets(k, affinity="sqeuclidean").fit(X)
+    """A default fit, timed (the last of several: the first compiles what is new), and what it found."""
+    taken = []
+    for _ in range(times):
+        memory(device)
         wait(device)
-    seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        profile = cProfile.Profile()
+        with profile if args.profile else nullcontext():
+            model = DominantSets(k, affinity="sqeuclidean").fit(X)
+            wait(device)
+        taken.append(round(time.perf_counter() - begin, 3))
     if args.profile:
         pstats.Stats(profile).sort_stats("cumtime").print_stats(45)
     labels = torch.from_numpy(model.labels_).to(device)
-    row: dict[str, Any] = {"seconds": round(seconds, 3), "clusters": model.n_clusters_, **scores(y, labels)}
+    row: dict[str, Any] = {
+        "seconds": taken[-1],
+        "first_s": taken[0],
+        "clusters": model.n_clusters_,
+        **scores(y, labels),
+    }
     row["largest_relative_gap"] = f"{max(c.relative_gap for c in model.clusters_):.1e}"
     row["converged"] = sum(c.status.value == "converged" for c in model.clusters_)
     row["noise"] = model.selection_.noise
@@ -378,7 +390,7 @@ def part_b(args: argparse.Namespace, device: torch.device, bandwidth: float) -> 
     k = max(10, int(1_000 * min(1.0, 20 * args.scale)))
     X, y = planted(n, d, k, 0.3, torch.float16, device)
     rows: dict[str, Any] = {"n": n, "planted": k}
-    (model, labels), rows["k_given"] = whole_fit(args, device, X, y, k)
+    (model, labels), rows["k_given"] = whole_fit(args, device, X, y, k, times=3)
     table = torch.bincount((y.long() + 1) * (k + 1) + labels + 1, minlength=(k + 1) ** 2)
     table = table.view(k + 1, k + 1)[:, 1:].double()
     sizes = torch.bincount(y.long() + 1, minlength=k + 1).double()

@@ -1,8 +1,7 @@
 """What must not change an answer: order, place, direction, unit, precision and container of the same data.
 
 Run ``nice python benchmarks/metamorphic.py --n 20000``; it prints a table and writes
-results/metamorphic.json. A run that was stopped goes on where it was; ``--seed`` begins with another data
-set, and counts from nothing.
+results/metamorphic.json. A run that was stopped goes on where it was; ``--afresh`` counts from nothing.
 
 Every data set (some groups and some noise, 20 to 60 objects) is fitted as it is and again after each change
 that its affinity must not notice. Counted by relation: fits, those with another partition, and those with the
@@ -16,17 +15,13 @@ benchmarks/quality.py has the same question for data sets of 1,000 objects, more
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _machine import machine, pin_threads
+from _machine import pin_threads
 
 pin_threads(1)
 
@@ -37,11 +32,12 @@ from sklearn.datasets import make_blobs  # noqa: E402
 from sklearn.metrics import adjusted_rand_score  # noqa: E402
 from sklearn.metrics.pairwise import rbf_kernel  # noqa: E402
 
+from _resumed import go_on  # noqa: E402
 from dominantsets import DominantSets, as_similarity, solve  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "metamorphic.json"
 SAVED_EVERY = 100
-FOUND = 40  # differences of which the data set is kept
+FOUND = 12  # differences of a relation of which the data set is kept
 DISTANCES = (
     "sqeuclidean", "euclidean", "rbf", "laplacian", "path", "nearest_neighbors", "diffusion", "ellipses",
     "auto",
@@ -128,8 +124,29 @@ class Tally:
 
     def differs(self, relation: str, name: str, **details: Any) -> None:
         self.count(relation, name)
-        if len(self.found) < FOUND:
+        if self.counts[relation][name] <= FOUND:
             self.found.append({"relation": relation, "what": name, **details})
+
+    def made(self) -> int:
+        return sum(row["fits"] for name, row in self.counts.items() if not name.startswith("predict"))
+
+    def failed(self, number: int, error: Exception) -> None:
+        self.count("errors", "fits")
+        self.differs("errors", "another partition", data=number, error=repr(error)[:200])
+
+    def content(self) -> dict[str, Any]:
+        return {"fits": self.made(), "counts": dict(sorted(self.counts.items())), "found": self.found}
+
+    def show(self) -> None:
+        print(f"{self.made():,} fits")
+        whats = ("another partition", "other numbers", "other values")
+        print(f"{'relation':34} {'fits':>7} {whats[0]:>18} {whats[1]:>14} {whats[2]:>13}")
+        for name, row in self.counts.items():
+            cells = [row.get(what, 0) for what in whats]
+            share = f"{cells[0]} ({cells[0] / row['fits']:.2%})"
+            print(f"{name:34} {row['fits']:7,} {share:>18} {cells[1]:14} {cells[2]:13}")
+        for one in self.found:
+            print("  ", one)
 
 
 def data(seed: int, affinity: str, ties: bool) -> tuple[np.ndarray, int | None]:
@@ -227,54 +244,5 @@ def copies(tally: Tally, seed: int, affinity: str, X: np.ndarray, rng: np.random
         tally.differs("copies = weights", "another partition", data=seed, affinity=affinity)
 
 
-def show(tally: Tally) -> None:
-    fits = sum(row["fits"] for name, row in tally.counts.items() if not name.startswith("predict"))
-    print(f"{fits:,} fits")
-    print(f"{'relation':34} {'fits':>7} {'another partition':>18} {'other numbers':>14} {'other values':>13}")
-    for name, row in tally.counts.items():
-        cells = [row.get(what, 0) for what in ("another partition", "other numbers", "other values")]
-        share = f"{cells[0]} ({cells[0] / row['fits']:.2%})"
-        print(f"{name:34} {row['fits']:7,} {share:>18} {cells[1]:14} {cells[2]:13}")
-    for one in tally.found:
-        print("  ", one)
-
-
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--n", type=int, default=20_000, help="fits in all")
-    arguments.add_argument("--seed", type=int, default=0, help="number of the first data set")
-    arguments.add_argument("--out", type=Path, default=RESULTS)
-    options = arguments.parse_args()
-    known = json.loads(options.out.read_text()) if options.out.exists() else {}
-    if known.get("seed") != options.seed:
-        known = {"seed": options.seed, "next": options.seed, "seconds": 0.0}
-    tally, began = Tally(known), time.perf_counter()
-    warnings.simplefilter("ignore")
-
-    def made() -> int:
-        return sum(row["fits"] for name, row in tally.counts.items() if not name.startswith("predict"))
-
-    def save(after: int) -> None:
-        nonlocal began
-        known["next"] = after
-        known["seconds"] = round(known["seconds"] + time.perf_counter() - began, 1)
-        began = time.perf_counter()
-        parts = {"fits": made(), "counts": tally.counts, "found": tally.found, "machine": machine()}
-        options.out.write_text(json.dumps(known | parts, indent=1) + "\n")
-
-    seed = known["next"]
-    while made() < options.n:
-        try:
-            one_data_set(tally, seed)
-        except Exception as error:
-            tally.differs("errors", "another partition", data=seed, error=repr(error)[:200])
-            tally.count("errors", "fits")
-        seed += 1
-        if seed % SAVED_EVERY == 0:
-            save(seed)
-    save(seed)
-    show(tally)
-
-
 if __name__ == "__main__":
-    main()
+    go_on(__doc__, RESULTS, Tally, one_data_set, n=20_000, every=SAVED_EVERY)

@@ -1,7 +1,7 @@
 """Every claim of a certificate, computed again without the library, on random problems through every solver.
 
 Run ``nice python benchmarks/soundness.py --n 100000``; it prints a table and writes results/soundness.json. A
-run that was stopped goes on where it was; ``--seed`` begins with another problem, and counts from nothing.
+run that was stopped goes on where it was; ``--afresh`` counts from nothing.
 
 A problem is a similarity (dense, CSR graph, every affinity; float32, ties, copies, whole numbers, scales from
 1e-140 to 1e140) and a shift of either sign. Of each answer x the value, gap and margin are computed again in
@@ -21,16 +21,12 @@ extended precision from the definition of the affinity. Counted are
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _machine import machine, pin_threads
+from _machine import pin_threads
 
 pin_threads(1)
 
@@ -38,6 +34,7 @@ import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from _exact import Steps, strict  # noqa: E402
 from _problems import LOW_RANK, Case, draw  # noqa: E402
+from _resumed import go_on  # noqa: E402
 from dominantsets import DominantSet, Status, solve  # noqa: E402
 
 EPS = float(np.finfo(np.float64).eps)
@@ -53,6 +50,10 @@ IN_TURN = (
     "path-following",
 )  # fmt: skip
 SHOWN = ("converged", "strict", "supports in rationals", "best", "concave problems", "returns", "steps")
+FALSE = (
+    "false converged", "false strict", "false best", "false margin", "errors",
+    "solvers differ where f is concave", "solvers differ near an answer",
+)  # fmt: skip
 RESULTS = Path(__file__).parent / "results" / "soundness.json"
 
 
@@ -76,6 +77,28 @@ class Tally:
         self.count(what)
         if len(self.found) < 40:
             self.found.append({"what": what, "problem": seed, **details})
+
+    def made(self) -> int:
+        return self.counts.get("problems", 0) + self.counts.get("refused", 0)
+
+    def failed(self, number: int, error: Exception) -> None:
+        self.false("errors", number, error=repr(error)[:200])
+
+    def content(self) -> dict[str, Any]:
+        return {"counts": dict(sorted(self.counts.items())), "worst": self.worst, "found": self.found}
+
+    def show(self) -> None:
+        counts = self.counts
+        print(f"{counts.get('problems', 0):,} problems, {counts.get('solves', 0):,} solves")
+        for name in SHOWN:
+            print(f"  {name}: {counts.get(name, 0):,}")
+        for name in FALSE:
+            print(f"  {name}: {counts.get(name, 0)}")
+        print("largest error, in eps times the largest number of the problem (and the problem's number)")
+        for name, (value, seed) in sorted(self.worst.items()):
+            print(f"  {name:30} {value:10.3g}   {seed}")
+        for one in self.found:
+            print("  ", one)
 
 
 def solved(case: Case, given: Any, algorithm: str, **options: Any) -> DominantSet | None:
@@ -244,60 +267,5 @@ def one_problem(tally: Tally, seed: int) -> None:
         checked.steps()
 
 
-FALSE = (
-    "false converged", "false strict", "false best", "false margin", "errors",
-    "solvers differ where f is concave", "solvers differ near an answer",
-)  # fmt: skip
-
-
-def show(known: dict[str, Any], tally: Tally) -> None:
-    counts = tally.counts
-    print(f"{counts.get('problems', 0):,} problems, {counts.get('solves', 0):,} solves")
-    for name in SHOWN:
-        print(f"  {name}: {counts.get(name, 0):,}")
-    for name in FALSE:
-        print(f"  {name}: {counts.get(name, 0)}")
-    print("largest error, in eps times the largest number of the problem (and the problem's number)")
-    for name, (value, seed) in sorted(tally.worst.items()):
-        print(f"  {name:30} {value:10.3g}   {seed}")
-    for one in tally.found:
-        print("  ", one)
-
-
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--n", type=int, default=100_000, help="problems in all")
-    arguments.add_argument("--seed", type=int, default=0, help="number of the first problem")
-    arguments.add_argument("--out", type=Path, default=RESULTS)
-    options = arguments.parse_args()
-    known = json.loads(options.out.read_text()) if options.out.exists() else {}
-    if known.get("seed") != options.seed:
-        known = {"seed": options.seed, "next": options.seed, "seconds": 0.0}
-    tally, began = Tally(known), time.perf_counter()
-    warnings.simplefilter("ignore")
-
-    def save(after: int) -> None:
-        nonlocal began
-        known["next"] = after
-        known["seconds"] = round(known["seconds"] + time.perf_counter() - began, 1)
-        began = time.perf_counter()
-        parts = {"counts": dict(sorted(tally.counts.items())), "worst": tally.worst, "found": tally.found}
-        options.out.write_text(json.dumps(known | parts | {"machine": machine()}, indent=1) + "\n")
-
-    for seed in range(known["next"], options.seed + options.n):
-        try:
-            one_problem(tally, seed)
-        except KeyboardInterrupt:
-            save(seed)
-            break
-        except Exception as error:
-            tally.false("errors", seed, error=repr(error)[:200])
-        if (seed + 1) % SAVED_EVERY == 0:
-            save(seed + 1)
-    else:
-        save(options.seed + options.n)
-    show(known, tally)
-
-
 if __name__ == "__main__":
-    main()
+    go_on(__doc__, RESULTS, Tally, one_problem, n=100_000, every=SAVED_EVERY)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from alone import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+USERS = ("plot", "cli", "io", "dask", "gpu")  # extras of the package's own parts
 NEEDED_BY = {"gpu": "torch", "dask": "dask"}  # extras that the tests may lack
 CALLED_OTHERWISE = {"sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow"}
 WITH_TORCH = {"triton"}  # a part of torch's installation, looked for and not demanded
@@ -27,8 +29,9 @@ def name_of(requirement: str) -> str:
     return re.match(r"[\w-]+", requirement)[0].lower().replace("_", "-")
 
 
-def imported(path: Path) -> set[str]:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def imports(found: Iterable[ast.AST]) -> set[str]:
+    """The packages that some nodes import."""
+    nodes = list(found)
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {
         node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
@@ -38,18 +41,33 @@ def imported(path: Path) -> set[str]:
 
 def test_what_is_imported_is_declared():
     declared = {name_of(r) for r in PROJECT["dependencies"]}
-    declared |= {
-        name_of(r)
-        for extra in ("plot", "cli", "io", "dask", "gpu")
-        for r in PROJECT["optional-dependencies"][extra]
-    }
-    found = set().union(*(imported(path) for path in (ROOT / "src").rglob("*.py")))
+    declared |= {name_of(r) for extra in USERS for r in PROJECT["optional-dependencies"][extra]}
+    files = (ROOT / "src").rglob("*.py")
+    found = set().union(*(imports(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files))
     found -= set(sys.stdlib_module_names) | {"dominantsets"} | WITH_TORCH
     assert {CALLED_OTHERWISE.get(name, name) for name in found} == declared
 
 
+def test_what_benchmarks_need_is_declared():
+    """What they import at their top; methods of others are imported where they are called."""
+    scripts = list((ROOT / "benchmarks").glob("*.py"))
+    if not scripts:
+        pytest.skip("the sdist has no benchmarks")
+    extras = PROJECT["optional-dependencies"]
+    asked = [*PROJECT["dependencies"], *(r for extra in (*USERS, "benchmarks") for r in extras[extra])]
+    found = set()
+    for script in scripts:
+        tree = ast.parse(script.read_text(encoding="utf-8"))
+        found |= imports(node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    own = {path.stem for path in [*scripts, *(ROOT / "tests").glob("*.py")]} | {"dominantsets"}
+    found -= set(sys.stdlib_module_names) | own
+    assert "mpmath" in found
+    assert {CALLED_OTHERWISE.get(name, name) for name in found} <= {name_of(r) for r in asked}
+
+
 def test_every_extra_of_users_is_tried_alone():
-    assert {*EXTRAS} == {"", *PROJECT["optional-dependencies"]} - {"all", "test", "dev", "docs"} | {""}
+    assert {*EXTRAS} == {"", *USERS}
+    assert {*PROJECT["optional-dependencies"]} == {*USERS, "all", "test", "dev", "docs", "benchmarks"}
 
 
 def needed(extra: str) -> set[str]:

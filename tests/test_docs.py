@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -263,6 +264,51 @@ def test_figures_are_those_of_the_benchmarks(page):
                 assert shown == [means[column, method] for method in methods], (label, column)
                 compared += 1
     assert compared > 20
+
+
+def result(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def guaranteed() -> Iterator[str]:
+    """The figures of docs/guarantees.md, made from the result files again."""
+    sound, faults, fuzz = result("soundness"), result("faults"), result("fuzz")
+    counts = sound["counts"]
+    yield f"{counts['solves']:,} solves of {counts['problems']:,} problems"
+    for claim in ("converged", "strict", "best"):
+        yield f'{counts.get(f"false {claim}", 0)} false "{claim}" of {counts[claim]:,}'
+    apart = [count for name, count in counts.items() if name.startswith("solvers differ")]
+    yield f"{sum(apart)} disagreements in {counts['returns']:,} returns"
+    for what in ("value", "gap", "margin"):
+        worst = max(error for name, (error, _) in sound["worst"].items() if name.startswith(f"{what}:"))
+        yield f"{what} {worst:.3g}"
+    rows = result("metamorphic")["counts"]
+    for name, row in rows.items():
+        if not name.startswith(("predict", "as it is")) and not name.endswith("(ties)"):
+            yield f"{name} {row.get('another partition', 0)} of {row['fits']:,}"
+    told = [row for name, row in rows.items() if name.startswith("predict") and "nearest_n" not in name]
+    yield f"{sum(row.get('another partition', 0) for row in told)} of {sum(r['fits'] for r in told):,} fits"
+    killed, soak, memory = faults["kills"], faults["soak"], faults["memory"]["mib"]
+    yield f"{killed['same answer']} of {killed['runs']} the same answer, {killed['killed']} of them killed"
+    same, made = soak["same labels"], soak["fits"]
+    yield f"{same:,} of {made:,} fits with the same labels, {soak['killed']} workers killed"
+    yield f"{memory[1]} MiB after 2,000 fits, {memory[-1]} after {faults['memory']['fits']:,}"
+    for part in ("fits", "commands", "fresh"):
+        cases = faults[part].values()
+        wrong = sum(row.get(what, 0) for row in cases for what in FAULTS)
+        slowest = max(row["slowest_s"] for row in cases)
+        yield f"{wrong} faults in {sum(row['runs'] for row in cases)}, slowest {slowest} s"
+    yield f"{fuzz['files']:,} files, {len(fuzz['faults'])} faults"
+
+
+FAULTS = ("traceback", "lost", "wrong", "slow", "found, and not kept")  # of Ctrl-C
+
+
+def test_figures_of_the_guarantees():
+    text = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    figures = list(guaranteed())
+    assert len(figures) > 25
+    assert not [figure for figure in figures if figure not in text]
 
 
 def test_every_public_name_is_on_the_page_of_the_api():

@@ -6,16 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from dominantsets import DominantSets, End, Status, as_similarity, solve
-from dominantsets.clusters import samples
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets import DominantSets, End, Status, _labels, as_similarity, solve
+from dominantsets.clusters import find, graph_tree, samples
+from dominantsets.compiled import jit, modes, spanning
+from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9, "max_time": 60.0}
@@ -193,19 +197,129 @@ def test_the_choice_and_the_fit_share_one_clock():
 
 def test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own(monkeypatch):
     """What Numba's boxing does where a signal comes in the middle of it; other such errors are errors."""
-    from dominantsets.clusters import find
 
     def pressed(*_):
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        try:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        except SystemError as error:
+            raise SystemError("once more") from error
 
     def broken(*_):
         raise SystemError("something else")
 
     X = np.random.default_rng(0).normal(size=(50, 2))
+    monkeypatch.setattr(jit, "_call", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        modes.outranks(X, X)
+    monkeypatch.setattr(jit, "_call", broken)
+    with pytest.raises(SystemError, match="something else"):
+        modes.outranks(X, X)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
+def test_no_instant_of_a_compiled_call_makes_another_error_of_ctrl_c():
+    """A second thread presses while the first one calls: without care, half of what comes out are errors."""
+    times, edges = 200, (np.arange(59), np.arange(1, 60))
+
+    def raising(*_):
+        raise KeyboardInterrupt
+
+    def press():
+        for _ in range(times):
+            wanted.acquire()
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def call_until_pressed():
+        wanted.release()
+        for _ in range(20_000):
+            spanning.agglomerate(60, *edges)
+
+    wanted, seen = threading.Semaphore(0), 0
+    before = signal.signal(signal.SIGUSR1, raising)
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        for _ in range(times):
+            try:
+                call_until_pressed()
+            except KeyboardInterrupt:
+                seen += 1
+    finally:
+        presser.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert seen > times // 2
+
+
+def test_ctrl_c_while_a_tree_is_cut(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(find, "cut_tree", pressed)
     with pytest.warns(UserWarning, match="ended early"):
-        model = DominantSets(affinity="path").fit(X)
+        model = DominantSets(affinity="path").fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert model.end_ is End.INTERRUPTED
-    monkeypatch.setattr(find, "cut_tree", broken)
-    with pytest.raises(SystemError, match="something else"):
-        DominantSets(affinity="path").fit(X)
+
+
+class Pressing:
+    """Presses where Python drops what is raised."""
+
+    def __del__(self) -> None:
+        press_ctrl_c()
+
+
+def test_ctrl_c_that_python_drops_comes_again(capsys):
+    with pytest.raises(KeyboardInterrupt), kept():  # noqa: PT012
+        del (thing := [Pressing()])[0]
+        time.sleep(60.0)
+        assert not thing
+    assert sys.unraisablehook is not None
+    assert capsys.readouterr().err == ""
+
+
+def test_other_errors_that_python_drops_are_shown_as_ever(monkeypatch):
+    class Broken:
+        def __del__(self) -> None:
+            raise ZeroDivisionError
+
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: shown.append(dropped.exc_type))
+    with kept():
+        Broken()
+    assert shown == [ZeroDivisionError]
+
+
+@pytest.mark.parametrize("assign", ["refine", "average", None])
+@pytest.mark.parametrize("where", ["memberships_of", "_keep"])
+def test_ctrl_c_while_a_result_is_kept_loses_nothing(where, assign, monkeypatch):
+    """Members of the clusters that were found are there, and the model can predict."""
+    X = features(100)
+    whole = DominantSets(3, affinity="sqeuclidean", assign=assign).fit(X)
+    owner = DominantSets if where == "_keep" else _labels
+    kept_before = getattr(owner, where)
+
+    def pressed(*arguments):
+        press_ctrl_c()
+        return kept_before(*arguments)
+
+    monkeypatch.setattr(owner, where, pressed)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = DominantSets(3, affinity="sqeuclidean", assign=assign).fit(X)
+    assert model.end_ is End.INTERRUPTED
+    assert model.n_clusters_ == 3
+    np.testing.assert_array_equal(model.core_labels_, whole.core_labels_)
+    assert model.predict(X).shape == (100,)
+
+
+def test_a_solve_that_was_interrupted_marks_the_fit(monkeypatch):
+    """The groups of a network are certified one after another, and a solve returns by itself."""
+    solved = graph_tree._certified
+
+    def pressed(*arguments):
+        return replace(solved(*arguments), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(graph_tree, "_certified", pressed)
+    graph = np.kron(np.eye(2), np.ones((9, 9))) - np.eye(18)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = DominantSets(affinity="precomputed").fit(sp.csr_array(graph))
+    assert model.clusters_
+    assert model.end_ is End.INTERRUPTED

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> None:
-    """Run the command line, or say in one sentence what it needs."""
+    """Run the command line, or say in one sentence what it needs.
+
+    Ctrl-C ends the process at once while Python imports, where there is nothing to keep: extensions in C turn
+    a KeyboardInterrupt into other errors. Commands catch it while they work.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         from dominantsets.app import cli
-    except KeyboardInterrupt:
-        sys.exit(130)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
@@ -19,10 +24,7 @@ def main() -> None:
             'install it with: pip install "dominantsets[cli]"\n'
         )
         sys.exit(2)
-    try:
-        cli.app()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    cli.app()
 
 
 if __name__ == "__main__":

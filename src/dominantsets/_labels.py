@@ -13,8 +13,9 @@ from dominantsets._checks import warn
 from dominantsets._input import new_objects
 from dominantsets._parameters import Parameters
 from dominantsets._soft import SoftAnswers
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.table import Selection
+from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -27,6 +28,7 @@ from dominantsets.labels.partition import Partition, memberships_of
 from dominantsets.solvers import DominantSet, Monitor, Status
 from dominantsets.solvers.result import End
 
+Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 
 
@@ -49,34 +51,45 @@ class Labels(SoftAnswers, Parameters):
     def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
-        labels, probabilities = cores, self._memberships
         sentence = "the labels are those of the dominant sets: all others are -1."
-        self._rule: Any = None
-        self._levels: list[Core] = []
-        self._averages: list[Any] = []
-        if self.assign == "average":
-            labels = assign_by_average(similarity, clusters, cores)
-            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-            sentence = "everybody is in the cluster with the highest average similarity."
-        elif self.assign == "correlation" and clusters:
-            try:
+        made: Labelled = (cores, self._memberships, None, sentence)
+        try:
+            if self.assign == "average":
+                sentence = "everybody is in the cluster with the highest average similarity."
+                made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
+            elif self.assign == "correlation" and clusters:
                 made, self.correlation_ = label_by_correlation(
                     similarity, cores, len(clusters), self._noise is not None, monitor
                 )
-                labels, probabilities, self._rule, sentence = made
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
-        elif self.assign in ("refine", "mode") and clusters:
-            try:
-                labels, probabilities, self._rule, sentence = partition()
-                if self._noise_asked != self._noise:
-                    sentence = "nobody is called noise: other parts of the data find another background."
-                if self._noise == "cores":
-                    labels = np.where(cores >= 0, labels, -1)
-                    probabilities = np.where(cores >= 0, probabilities, 0.0)
-                    sentence = "everybody outside the dominant sets is -1, as asked."
-            except KeyboardInterrupt:  # the cores are there
-                self.end_ = End.INTERRUPTED
+            elif self.assign in ("refine", "mode") and clusters:
+                made = self._as_asked(partition(), cores)
+        except KeyboardInterrupt:  # the cores are there
+            self.end_ = End.INTERRUPTED
+        try:
+            with DeferredInterrupt():
+                self._keep(made)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+
+    def _as_asked(self, found: Partition, cores: Ints) -> Partition:
+        """Labels of a partition, after what was asked about noise."""
+        if self._noise == "cores":
+            sentence = "everybody outside the dominant sets is -1, as asked."
+            labels = np.where(cores >= 0, found.labels, -1)
+            return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
+        if self._noise_asked != self._noise:
+            sentence = "nobody is called noise: other parts of the data find another background."
+            return found._replace(sentence=sentence)
+        return found
+
+    def _keep(self, made: Labelled) -> None:
+        """What has been made, and what ``predict`` needs."""
+        similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
+        labels, probabilities, self._rule, sentence = made
+        self._levels: list[Core] = []
+        self._averages: list[Any] = []
+        if self.assign == "average":
+            self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         if self._rule is None or self._noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)

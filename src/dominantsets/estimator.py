@@ -26,6 +26,7 @@ from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import sampled_start
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.clusters.samples import sample_of
+from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
@@ -347,7 +348,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with fit_tasks(self, X, y) as around:
+        with kept(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
@@ -404,7 +405,12 @@ class DominantSets(
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
-        self._set_clusters(found.clusters, found.cores)
+        try:
+            with DeferredInterrupt():  # what has been found is kept
+                self._set_clusters(found.clusters, found.cores)
+        except KeyboardInterrupt:
+            self.end_ = End.INTERRUPTED
+            monitor.hurry()
         self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:

@@ -23,6 +23,7 @@ from dominantsets.clusters.nested_graph import nested_graph
 from dominantsets.clusters.nested_path import nested_path
 from dominantsets.clusters.nested_points import nested_points
 from dominantsets.clusters.peeling import check_peeling
+from dominantsets.compiled.interrupts import kept
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import End
@@ -142,9 +143,10 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        if copies is None:
-            return self._fit(X)
-        self._fit(copies.rows(X, self.affinity))._fold(copies, X)
+        with kept():
+            if copies is None:
+                return self._fit(X)
+            self._fit(copies.rows(X, self.affinity))._fold(copies, X)
         return self
 
     def _fold(self, copies: Copies, X: Any) -> None:

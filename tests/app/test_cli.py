@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
 import signal
@@ -23,7 +24,10 @@ from dominantsets import DominantSetHierarchy, DominantSets, __main__, __version
 from dominantsets.app import files, job
 from dominantsets.app.cli import app
 from dominantsets.app.commands import _common
+from dominantsets.app.commands._interrupts import at_work_until_pressed
+from dominantsets.app.demo import Story
 from dominantsets.solvers import ALGORITHMS
+from support import press_ctrl_c
 
 mpl.use("Agg")
 
@@ -327,6 +331,123 @@ def test_a_time_limit_gives_partial_results_and_exit_code_3(tmp_path):
     assert len(pd.read_csv(tmp_path / "l.csv")) == 4_000
 
 
+PRESSED = """
+import atexit, os, signal, sys
+when, *sys.argv[1:] = sys.argv[1:]
+def press(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+class Importing:
+    def find_spec(self, name, path=None, target=None):
+        if name == when:
+            press()
+if when == "at the end":
+    atexit.register(press)
+sys.meta_path.insert(0, Importing())
+from dominantsets.__main__ import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+@pytest.mark.subprocess
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
+@pytest.mark.parametrize("when", ["typer", "numpy._core.multiarray", "at the end"])
+def test_ctrl_c_while_python_imports_or_ends(when):
+    """The process dies of the signal itself and says nothing; an import would make another error of it."""
+    command = [sys.executable, "-c", PRESSED, when, "info"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""
+    assert ("python" in done.stdout) == (when == "at the end")
+
+
+def pressed(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_and_after_the_labels(iris, tmp_path, monkeypatch):
+    """The sentence says what is written."""
+    out, page = tmp_path / "l.csv", tmp_path / "r.html"
+    command = ("cluster", iris, "-k", 3, "-o", out, "--report", page, "-q")
+    with monkeypatch.context() as patch:
+        patch.setattr("dominantsets.app.result_page.page_of", pressed)
+        result = run(*command)
+    assert result.exit_code == 130
+    assert result.stderr == f"dominantsets: interrupted; {out} written, nothing else.\n"
+    assert len(pd.read_csv(out)) == 150
+    out.unlink()
+    monkeypatch.setattr("dominantsets.app.job.Job.run", pressed)
+    result = run(*command)
+    assert result.exit_code == 130
+    assert result.stderr == "dominantsets: interrupted; nothing is written.\n"
+    assert not out.exists()
+    assert not page.exists()
+
+
+def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
+    """Labels at once; a page would take longer than one waits."""
+    out, page = tmp_path / "l.csv", tmp_path / "r.html"
+    monkeypatch.setattr("dominantsets.clusters.find.cut_tree", pressed)
+    result = run("cluster", iris, "-o", out, "--report", page, "--affinity", "path")
+    assert result.exit_code == 130
+    assert "pictures are left out" in result.stderr
+    assert len(pd.read_csv(out)) == 150
+    assert not page.exists()
+
+
+def test_ctrl_c_while_a_tree_grows_cuts_what_there_is(iris, tmp_path, monkeypatch):
+    monkeypatch.setattr("dominantsets.hierarchy.nested_points", pressed)
+    out, picture = tmp_path / "g.csv", tmp_path / "t.png"
+    result = run("hierarchy", iris, "-k", 3, "-o", out, "--plot", picture)
+    assert result.exit_code == 130
+    assert (pd.read_csv(out)["groups_3"] == 0).all()
+    assert not picture.exists()
+
+
+def absorbed():
+    """A fit that answers Ctrl-C with what it has."""
+    with contextlib.suppress(KeyboardInterrupt):
+        press_ctrl_c()
+        time.sleep(10.0)
+
+
+def test_ctrl_c_in_a_fit_of_the_demo_ends_it(tmp_path, monkeypatch):
+    """The story of a fit that was interrupted is not told."""
+
+    def stories():
+        yield Story("The first", "is told.")
+        absorbed()
+        yield Story("The second", "is not.")
+
+    monkeypatch.setattr("dominantsets.app.demo.stories", stories)
+    result = run("demo", "--out", tmp_path)
+    assert result.exit_code == 130
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert "The first" in page
+    assert "The second" not in page
+    assert "partial" in page
+
+
+def test_ctrl_c_is_repeated_until_somebody_gives_in():
+    absorbed = []
+    with pytest.raises(KeyboardInterrupt), at_work_until_pressed() as check:  # noqa: PT012
+        check()
+        with contextlib.suppress(KeyboardInterrupt):
+            press_ctrl_c()
+        for k in range(3):
+            with contextlib.suppress(KeyboardInterrupt):
+                spin()
+            absorbed.append(k)
+        spin()
+    assert absorbed == [0, 1, 2]
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def spin():
+    while True:
+        time.sleep(0.001)
+
+
 @pytest.mark.subprocess
 def test_ctrl_c_writes_what_was_found(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(12_000, 40)))
@@ -426,10 +547,11 @@ def test_ctrl_c_while_segmenting(tmp_path):
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
-        # as the process ends, with everything written, the signal itself may end it
+        # while Python imports, or ends with everything written, the signal itself ends the process
         assert process.returncode in (0, 130, -signal.SIGINT), error
         assert "Traceback" not in error
-        assert (process.returncode != 130) == (tmp_path / "s.npy").exists()
+        if process.returncode != -signal.SIGINT:
+            assert (process.returncode == 0) == (tmp_path / "s.npy").exists()
         (tmp_path / "s.npy").unlink(missing_ok=True)
 
 

@@ -133,6 +133,24 @@ def test_without_newsgroups_the_others_go_on(tmp_path):
     assert "could not be downloaded" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_rows_of_solves_that_were_interrupted_are_not_kept(tmp_path):
+    """A solve answers Ctrl-C with what it has, and a study would take that for an answer."""
+    pressed = []
+
+    def absorb(cell):
+        pressed.append(cell)
+        return [{"found": "half of it"}]
+
+    def check():
+        if pressed:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run_study(replace(STUDIES["theory"], work=absorb), tmp_path, quick=True, check=check))
+    assert len(pressed) == 1
+    assert not (tmp_path / "theory.csv").exists()
+
+
 def test_a_stopped_run_resumes(tmp_path):
     study, done = STUDIES["theory"], []
 

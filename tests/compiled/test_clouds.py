@@ -47,3 +47,22 @@ def test_a_round_is_its_plain_form(seed, m, count, d, nearest, noisy):
         [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * (rates * t) ** 2).sum(axis=0), parts.T @ rows]
     )
     np.testing.assert_allclose(sums, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_nothing_is_lost_where_densities_are_beyond_floating_point():
+    """Far from all clusters, and with shares of next to nothing: logarithms are what is added up."""
+    rows, centres = np.array([[0.0], [60.0]]), np.array([[0.0], [1.0], [58.0]])
+    rates, levels = np.array([0.5, 0.5, 2.0]), np.array([0.0, -3.0, 1.0])
+    rest = np.array([-900.0, 0.0, -900.0])
+    sums, outside = np.zeros((3, 4)), np.empty(2)
+    squares = np.square(centres).sum(axis=1)
+    behind = np.full(2, -np.inf)
+    likelihood = expect(
+        rows @ centres.T, np.square(rows).sum(axis=1), rows, squares, rates, levels, rest, behind, False,
+        sums, outside,
+    )  # fmt: skip
+    logs = levels - rates * np.square(rows - centres[:, 0])
+    np.testing.assert_allclose(likelihood, np.logaddexp.reduce(logs + rest, axis=1).sum(), rtol=1e-12)
+    assert (outside == 0.0).all()
+    parts = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+    np.testing.assert_allclose(sums[:, 0], parts.sum(axis=0), rtol=1e-12, atol=1e-17)

@@ -269,3 +269,29 @@ def test_workers_let_go_of_a_run_that_nobody_needs(client, workers):
     while any(client.run(holds, run).values()) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(client.run(holds, run).values())
+
+
+def test_no_worker_left_is_a_sentence():
+    """In a process of ours; Dask itself would wait for ever."""
+    local = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    )
+
+    def go() -> None:
+        local.scale(0)
+        while local.scheduler.workers:
+            time.sleep(0.01)
+
+    leave = Once(go)
+    soon = dask.config.set({"dominantsets.round-timeout": 1})
+    told = pytest.raises(RuntimeError, match="no worker any more, and none came within 1 s")
+    with local, distributed.Client(local), soon, told:
+        DominantSets(callback=leave, **OPTIONS).fit(chunked())
+    assert leave.done
+
+
+def test_a_result_that_never_comes_is_given_up(client):
+    store = on_cluster.OnCluster(client, [], [], 1)
+    never = client.submit(time.sleep, 3, pure=False)
+    with dask.config.set({"dominantsets.round-timeout": 0.2}):
+        assert store._gather([never]) == [None]

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from dominantsets import Status, as_similarity, path_clusters, peel, solve
 from dominantsets.similarity import single_linkage
+from support import press_ctrl_c
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8, 12])
@@ -34,7 +35,7 @@ def test_every_way_to_a_tree_has_scipys_heights(d, kind, monkeypatch):
         none = np.zeros(len(points))
         for edges in (
             single_linkage.boruvka(points, none),
-            single_linkage._spanning.prim_features(points, none),
+            single_linkage.prim(points, none),
         ):
             np.testing.assert_allclose(
                 np.sort(edges[2]), np.sort(linkage(points, "single")[:, 2]), rtol=1e-12
@@ -118,3 +119,42 @@ def test_a_tree_takes_memory_in_proportion_to_n():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 600 * len(X)
+
+
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(single_linkage, "WORK", 0)
+    monkeypatch.setattr(single_linkage, "SEARCHED", 7)
+
+
+@pytest.mark.parametrize("way", ["prim", "boruvka", "tree_of_matrix"])
+def test_a_tree_made_in_pieces_is_the_same(way, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    given = (squareform(pdist(X)),) if way == "tree_of_matrix" else (X, np.zeros(len(X)))
+
+    def made():
+        tree = getattr(single_linkage, way)(*given)
+        return (*tree.ends, tree.height) if way == "tree_of_matrix" else tree
+
+    whole = made()
+    small_pieces(monkeypatch)
+    for one, other in zip(whole, made(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("limit", "work"), [(10**6, "grow_features"), (0, "join_nearest")])
+def test_ctrl_c_is_seen_between_two_pieces_of_a_tree(limit, work, monkeypatch):
+    """All pairs of 20,000 objects take many seconds: the call after the signal is the last."""
+    small_pieces(monkeypatch)
+    monkeypatch.setattr(single_linkage, "SMALL", limit)
+    calls, compiled = [], getattr(single_linkage._spanning, work)
+
+    def pressed(*arguments):
+        calls.append(work)
+        if len(calls) == 3:
+            press_ctrl_c()
+        return compiled(*arguments)
+
+    monkeypatch.setattr(single_linkage._spanning, work, pressed)
+    with pytest.raises(KeyboardInterrupt):
+        single_linkage.tree_of_features(np.random.default_rng(0).normal(size=(100, 3)))
+    assert len(calls) == 3

@@ -32,7 +32,8 @@ class Grown:
         """A column of labels for each number of groups; without one, those that stand alone."""
         if not numbers:
             return {"label": self.model.labels_}
-        return {f"groups_{k}": self.model.cut(k) for k in dict.fromkeys(numbers)}
+        most = self.model.n_leaves_ if self.partial else max(numbers)  # of a partial tree, what there is
+        return {f"groups_{k}": self.model.cut(min(k, most)) for k in dict.fromkeys(numbers)}
 
     def line(self) -> str:
         """What came out, in one line."""

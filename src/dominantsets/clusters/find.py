@@ -36,7 +36,7 @@ from dominantsets.labels.partition import Partition, label_by_fit, label_by_piec
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
-from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.result import HALTS, End, Status
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 
@@ -134,6 +134,14 @@ def find(
     Found
         The clusters; after Ctrl-C or at the time limit, those that were found until then.
     """
+    found = _found(similarity, request, random_state, monitor)
+    if any(cluster.status is Status.INTERRUPTED for cluster in found.clusters):  # by a solve that returned
+        return replace(found, end=End.INTERRUPTED)
+    return found
+
+
+def _found(similarity: Any, request: Request, random_state: np.random.RandomState, monitor: Monitor) -> Found:
+    """The clusters, in the way that suits the similarity."""
     if request.modes:
         return _by_climbs(similarity, request, random_state, monitor)
     if request.overlap is not None:
@@ -183,10 +191,7 @@ def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
     try:
         found = cut_tree(similarity, request.n_clusters, request.min_cluster_size, request.options, monitor)
         pieces, labels, end = found.pieces, found.labels, End.N_CLUSTERS
-    except (KeyboardInterrupt, SystemError) as error:
-        # Ctrl-C while Numba makes results into Python's objects is the cause of an error of the interpreter's
-        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
+    except KeyboardInterrupt:
         found, pieces, end = None, [], End.INTERRUPTED
         labels = np.full(similarity.n, -1, dtype=np.int64)
     clusters = [piece.core for piece in pieces]

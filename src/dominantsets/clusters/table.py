@@ -32,7 +32,7 @@ class Row(NamedTuple):
         The shifts at which the group comes up, at which it is taken, and at which it is absorbed; nan where
         the shift was given.
     radius : float
-        The distance of the farthest member from the centre, in the unit of the features; nan without one.
+        Of the ball whose objects are the dominant set, in the unit of the features; nan without one.
     members, labelled, elsewhere : int
         Objects of the dominant set, objects with its label, and members that have another label or none.
     persistence, sharpness : float

@@ -1,9 +1,14 @@
-"""Ctrl-C between compiled calls, never inside: an exception there would bring the process down."""
+"""Ctrl-C between compiled calls, never inside, and never dropped."""
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -44,3 +49,39 @@ class DeferredInterrupt:
             signal.signal(signal.SIGINT, self._before)
         if kind is None:
             self.check()
+
+
+AGAIN = 0.002  # seconds after which a Ctrl-C that was dropped comes again
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Within, a Ctrl-C that Python drops comes again.
+
+    Python prints and forgets exceptions in ``__del__`` and in callbacks of weak references, also a
+    KeyboardInterrupt. Where a collection of garbage takes long, most signals that come meanwhile end so. Does
+    nothing outside the main thread, where signals do not arrive.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, main = sys.unraisablehook, threading.get_ident()
+
+    def press() -> None:
+        time.sleep(AGAIN)  # within the hook it would be dropped again
+        if hasattr(signal, "pthread_kill"):  # which ends a wait, too
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
+
+    def hook(dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            _thread.start_new_thread(press, ())  # takes no lock that somebody may hold here
+        else:
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

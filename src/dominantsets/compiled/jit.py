@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import config
 from numba.core.event import Listener, register, unregister
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -26,14 +28,43 @@ _log = logging.getLogger(__name__)
 FASTMATH = {"nnan", "nsz", "contract"}
 
 
+class Compiled(CPUDispatcher):
+    """A compiled function out of which Ctrl-C comes as what it is.
+
+    Numba makes results into Python's objects by functions of Python, and goes on where one of them was
+    interrupted; Python then takes the KeyboardInterrupt for the cause of an error of the interpreter.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return _call(self, *arguments)
+        except SystemError as error:
+            if _is_from_ctrl_c(error):
+                raise KeyboardInterrupt from None
+            raise
+
+
+_call = CPUDispatcher.__call__
+
+
+def _is_from_ctrl_c(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
     """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        made = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder for the cache is writable: slower start, same result
         _say()
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        made = numba.njit(**options)(function)
+    made.__class__ = Compiled
+    return made  # type: ignore[no-any-return]
 
 
 @cache
@@ -49,8 +80,13 @@ def exact(function: _F) -> _F:
     return compiled(function, fastmath=False)
 
 
-def _ordered(symbol: str) -> Any:
-    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction."""
+def _ordered(symbol: str, plain: Callable[[float, float], float]) -> Any:
+    """Larger or smaller of two floats, in the one form that LLVM turns into a vector reduction.
+
+    Where NUMBA_DISABLE_JIT asks for plain Python there is no LLVM, and Python's own function does it.
+    """
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return plain
 
     def typed(typingctx: Any, a: Any, b: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -63,8 +99,8 @@ def _ordered(symbol: str) -> Any:
     return intrinsic(typed)
 
 
-larger = _ordered(">")
-smaller = _ordered("<")
+larger = _ordered(">", max)
+smaller = _ordered("<", min)
 
 
 def reassociated(function: _F) -> _F:

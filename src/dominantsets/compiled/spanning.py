@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,19 +55,54 @@ def unite(owner: Ints, i: Ints, j: Ints) -> tuple[Flags, Ints]:
     return kept, new
 
 
+class Growing(NamedTuple):
+    """A minimum spanning tree that grows from object 0 on, by one edge a step (Prim).
+
+    Attributes
+    ----------
+    best, source : ndarrays
+        The shortest way of each object outside to the tree, and the object of the tree where it ends.
+    left : ndarray of int
+        The objects outside, in the first places.
+    u, v, w : ndarrays
+        The edges: from the tree, to the object that joined, how long.
+    """
+
+    best: Floats
+    source: Ints
+    left: Ints
+    u: Ints
+    v: Ints
+    w: Floats
+
+
 @compiled
-def prim_features(X: Floats, cores: Floats) -> tuple[Ints, Ints, Floats]:
-    """Exact minimum spanning tree of all pairs of rows in O(n² d) time and O(n) memory.
+def squares_to(X: Floats, others: Ints) -> Floats:
+    """Squared distances of rows to one other row each, rounded as :func:`grow_features` rounds them.
+
+    So a distance that is a core of one of its ends is exactly that core, in every unit of length.
+    """
+    n, d = others.size, X.shape[1]
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for f in range(d):
+            difference = X[i, f] - X[others[i], f]
+            total += difference * difference
+        out[i] = total
+    return out
+
+
+@compiled
+def grow_features(X: Floats, cores: Floats, tree: Growing, first: int, last: int) -> None:
+    """Steps ``first`` to ``last`` of the exact tree of all pairs of rows: O(n² d) time, O(n) memory in all.
 
     A pair is as far apart as its distance, or the larger of its two ``cores`` where that is more (squared).
     """
     n, d = X.shape
-    best = np.full(n, np.inf)
-    source = np.zeros(n, dtype=np.int64)
-    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
-    left = np.arange(1, n)
-    new = 0
-    for step in range(n - 1):
+    best, source, left, u, v, w = tree
+    new = v[first - 1] if first > 0 else 0
+    for step in range(first, last):
         nearest, place = np.inf, 0
         for t in range(n - 1 - step):
             i = left[t]
@@ -83,19 +118,15 @@ def prim_features(X: Floats, cores: Floats) -> tuple[Ints, Ints, Floats]:
         new = left[place]
         left[place] = left[n - 2 - step]
         u[step], v[step], w[step] = source[new], new, np.sqrt(nearest)
-    return u, v, w
 
 
 @compiled
-def prim_matrix(D: Any, cores: Floats) -> tuple[Ints, Ints, Floats]:
-    """Exact minimum spanning tree of a matrix of distances, read once; ``cores`` are not squared here."""
+def grow_matrix(D: Any, cores: Floats, tree: Growing, first: int, last: int) -> None:
+    """The same for a matrix of distances, read once in all; ``cores`` are not squared here."""
     n = D.shape[0]
-    best = np.full(n, np.inf)
-    source = np.zeros(n, dtype=np.int64)
-    u, v, w = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
-    left = np.arange(1, n)
-    new = 0
-    for step in range(n - 1):
+    best, source, left, u, v, w = tree
+    new = v[first - 1] if first > 0 else 0
+    for step in range(first, last):
         nearest, place = np.inf, 0
         for t in range(n - 1 - step):
             i = left[t]
@@ -107,22 +138,22 @@ def prim_matrix(D: Any, cores: Floats) -> tuple[Ints, Ints, Floats]:
         new = left[place]
         left[place] = left[n - 2 - step]
         u[step], v[step], w[step] = source[new], new, nearest
-    return u, v, w
+
+
+class Boxes(NamedTuple):
+    """A k-d tree, its nodes numbered as a heap: ``points[first:last]`` lie in the box from low to high."""
+
+    points: Ints
+    first: Ints
+    last: Ints
+    low: Floats
+    high: Floats
 
 
 @compiled
-def join_nearest(
-    X: Floats, cores: Floats, points: Ints, first: Ints, last: Ints, low: Floats, high: Floats, owner: Ints,
-) -> tuple[Ints, Ints, Floats]:  # fmt: skip
-    """One round of Boruvka's algorithm over a k-d tree: each component's shortest edge to another.
-
-    ``owner`` holds the component (a leaf's number) of each point; nodes of the tree are numbered as a
-    heap, ``points[first:last]`` lie in the box from low to high. Subtrees within one component and
-    boxes farther than the best edge so far are passed over. ``cores`` as for :func:`prim_features`. Returns
-    ends and squared lengths of the
-    best edges, indexed by component (-1: none).
-    """
-    n, d = X.shape
+def components_of(boxes: Boxes, owner: Ints) -> Ints:
+    """The component of all points of each box, -1 where there are several."""
+    points, first, last, _, _ = boxes
     nodes = first.size
     inside = np.empty(nodes, dtype=np.int64)  # the component of all points below, or -1
     for node in range(nodes - 1, -1, -1):
@@ -134,11 +165,25 @@ def join_nearest(
         else:
             a, b = inside[2 * node + 1], inside[2 * node + 2]
             inside[node] = a if a == b else -1
-    best = np.full(n, np.inf)
-    ends_i = np.full(n, -1, dtype=np.int64)
-    ends_j = np.full(n, -1, dtype=np.int64)
+    return inside
+
+
+@compiled
+def join_nearest(
+    X: Floats, cores: Floats, boxes: Boxes, owner: Ints, inside: Ints,
+    ends_i: Ints, ends_j: Ints, best: Floats, begin: int, end: int,
+) -> None:  # fmt: skip
+    """A part of a round of Boruvka's algorithm over a k-d tree: each component's shortest edge to another.
+
+    ``owner`` holds the component (a leaf's number) of each point, ``inside`` that of boxes. The points in the
+    places from ``begin`` to ``end`` look for others; subtrees within one component and boxes farther than the
+    best edge so far are passed over. ``cores`` as for :func:`grow_features`. Ends and squared lengths of the
+    best edges are indexed by component (-1: none).
+    """
+    points, first, last, low, high = boxes
+    d, nodes = X.shape[1], first.size
     stack = np.empty(128, dtype=np.int64)
-    for t in range(n):
+    for t in range(begin, end):
         i = points[t]  # in the tree's order, so that neighbours follow each other
         mine = owner[i]
         size = 1
@@ -181,4 +226,3 @@ def join_nearest(
             stack[size] = b if reach_a <= reach_b else a
             stack[size + 1] = a if reach_a <= reach_b else b
             size += 2
-    return ends_i, ends_j, best

@@ -250,11 +250,17 @@ class OnCluster(ChunkRows):
                 return
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        """Results that are there; a worker may be lost before the result of a finished task has arrived."""
+        """Results that are there; a worker may be lost before the result of a finished task has arrived.
+
+        Dask would then wait for another one, for ever where there is none.
+        """
         from concurrent.futures import CancelledError
 
         try:
-            return list(self._client.gather(futures))
+            found = self._client.sync(
+                lambda: self._client.gather(futures, asynchronous=True), callback_timeout=self._timeout
+            )
+            return list(found)
         except (CancelledError, KeyError, OSError):
             return [None] * len(futures)
 
@@ -265,11 +271,12 @@ class OnCluster(ChunkRows):
         from dask.graph_manipulation import clone
         from distributed import wait
 
+        workers = self._workers()  # without one, nothing would ever be computed
         wanted, only = [self._chunks[index] for index in indices], {}
         if self._shunned:
             # Under keys of their own: under the old ones the scheduler may know them to be on a worker that
             # hangs, and whoever is to hold them would wait for it in vain, and be shunned too.
-            wanted, only = list(clone(*wanted)), {"workers": self._workers()}
+            wanted, only = list(clone(*wanted)), {"workers": workers}
         chunks = self._client.compute(wanted, **only)
         try:
             wait(chunks, timeout=self._timeout)
@@ -313,7 +320,13 @@ class OnCluster(ChunkRows):
         """Workers that are there, in a fixed order; those that were late only where there are no others."""
         workers = sorted(self._client.nthreads())
         if not workers:
-            self._client.wait_for_workers(1, timeout=self._timeout)
+            try:
+                self._client.wait_for_workers(1, timeout=self._timeout)
+            except TimeoutError as error:
+                raise RuntimeError(
+                    f"there is no worker any more, and none came within {self._timeout:g} s (dask.config "
+                    "'dominantsets.round-timeout'); start one and fit again, or name a checkpoint before."
+                ) from error
             workers = sorted(self._client.nthreads())
         return [worker for worker in workers if worker not in self._shunned] or workers
 

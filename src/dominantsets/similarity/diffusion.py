@@ -19,6 +19,7 @@ from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.neighbors import Neighbors
+from dominantsets.similarity.single_linkage import prim
 from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
 
 NEIGHBORS = 10  # of each object
@@ -152,7 +153,7 @@ def _ties(X: Any, W: sp.csr_array) -> sp.csr_array:
     some = np.concatenate([part[:: -(-part.size // few)] for part in by_piece])
     rows = X[some]
     rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-    i, j, lengths = spanning.prim_features(np.ascontiguousarray(rows), np.zeros(some.size))
+    i, j, lengths = prim(np.ascontiguousarray(rows), np.zeros(some.size))
     order = np.argsort(lengths, kind="stable")
     i, j = some[i[order]], some[j[order]]
     kept, _ = spanning.unite(piece.astype(np.int64), i, j)

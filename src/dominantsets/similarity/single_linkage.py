@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,9 @@ KD_DIMENSIONS = 6  # features up to which a k-d tree is always faster than all p
 KD_DIMENSIONS_LARGE = 10  # and up to which it is for many objects
 PRIM_LIMIT = 20_000  # objects up to which all pairs are visited where it is not
 NEIGHBORS = 15  # of the approximate tree above that
-PORTION = 2_000  # objects searched for neighbours between two checks for Ctrl-C
+# Between two checks for Ctrl-C: objects searched for neighbours, objects of a k-d tree that look for others,
+# and multiplications of all pairs.
+PORTION, SEARCHED, WORK = 2_000, 10_000, 30_000_000
 
 Edges = tuple[Ints, Ints, Floats]
 
@@ -100,7 +103,7 @@ def _tree_of_features(X: Any, min_samples: int, hold: DeferredInterrupt) -> Sing
     elif m > SMALL and points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
         edges = boruvka(points, _cores(points, inverse, min_samples, hold), hold)
     elif m <= PRIM_LIMIT:
-        edges = _spanning.prim_features(points, _cores(points, inverse, min_samples, hold))
+        edges = prim(points, _cores(points, inverse, min_samples, hold), hold)
     else:
         edges, approximate = _nearest_neighbor_edges(points, min_samples, hold), True
         warn(
@@ -121,7 +124,7 @@ def tree_of_matrix(D: Any, min_samples: int = 1) -> SingleLinkage:
         count = min(min_samples, n) - 1
         for part in row_blocks(n, n):
             cores[part] = np.partition(np.asarray(D[part]), count, axis=1)[:, count]
-    return SingleLinkage.from_edges(n, _spanning.prim_matrix(D, cores))
+    return SingleLinkage.from_edges(n, _grown(_spanning.grow_matrix, D, cores, 1))
 
 
 def tree_of_graph(G: Any) -> SingleLinkage:
@@ -146,36 +149,66 @@ def _forest(graph: Any) -> Any:
 
 def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterrupt) -> Floats:
     """Squared distances of points within which so many objects lie, copies and the point itself included."""
-    m, out = len(points), np.zeros(len(points))
+    m, farthest = len(points), np.zeros(len(points), dtype=np.int64)
     if min_samples <= 1:
-        return out
+        return np.zeros(m)
     copies = np.bincount(inverse, minlength=m)
     count = min(min_samples, m)
     search = NearestNeighbors(n_neighbors=count).fit(points)
     for part in row_blocks(m, 1, PORTION):
         hold.check()
-        near, who = search.kneighbors(points[part])
+        who = search.kneighbors(points[part], return_distance=False)
         enough = np.cumsum(copies[who], axis=1) >= min(min_samples, inverse.size)
         last = np.where(enough.any(axis=1), enough.argmax(axis=1), count - 1)
-        out[part] = np.take_along_axis(near, last[:, None], axis=1)[:, 0] ** 2
-    return out
+        farthest[part] = np.take_along_axis(who, last[:, None], axis=1)[:, 0]
+    return _spanning.squares_to(points, farthest)
+
+
+def prim(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
+    """Exact Euclidean minimum spanning tree of points, by all pairs."""
+    return _grown(_spanning.grow_features, points, cores, points.shape[1], hold)
+
+
+def _grown(
+    grow: Callable[..., None], data: Any, cores: Floats, cost: int, hold: DeferredInterrupt | None = None
+) -> Edges:
+    """A tree that grows step by step, with checks for Ctrl-C; a pair costs so many multiplications."""
+    n = data.shape[0]
+    best, source, left = np.full(n, np.inf), np.zeros(n, dtype=np.int64), np.arange(1, n)
+    edges = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    tree, step = _spanning.Growing(best, source, left, *edges), 0
+    while step < n - 1:
+        if hold is not None:
+            hold.check()
+        last = min(n - 1, step + 1 + WORK // (cost * (n - step)))
+        grow(data, cores, tree, step, last)
+        step = last
+    return edges
 
 
 def boruvka(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
     """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
     _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
-    order = np.ascontiguousarray(order, dtype=np.int64)
-    first = np.ascontiguousarray(nodes["idx_start"], dtype=np.int64)
-    last = np.ascontiguousarray(nodes["idx_end"], dtype=np.int64)
-    low, high = np.ascontiguousarray(bounds[0]), np.ascontiguousarray(bounds[1])
+    boxes = _spanning.Boxes(
+        np.ascontiguousarray(order, dtype=np.int64),
+        np.ascontiguousarray(nodes["idx_start"], dtype=np.int64),
+        np.ascontiguousarray(nodes["idx_end"], dtype=np.int64),
+        np.ascontiguousarray(bounds[0]),
+        np.ascontiguousarray(bounds[1]),
+    )
     n = len(points)
     owner = np.arange(n)
     found: list[Edges] = []
     n_components = n
     while n_components > 1:
-        if hold is not None:
-            hold.check()
-        i, j, squares = _spanning.join_nearest(points, cores, order, first, last, low, high, owner)
+        inside = _spanning.components_of(boxes, owner)
+        i, j = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        squares = np.full(n, np.inf)
+        for part in row_blocks(n, 1, SEARCHED):
+            if hold is not None:
+                hold.check()
+            best = (i, j, squares)
+            _spanning.join_nearest(points, cores, boxes, owner, inside, *best, part.start, part.stop)
         chosen = np.flatnonzero(i >= 0)
         chosen = chosen[np.argsort(squares[chosen], kind="stable")]
         i, j, squares = i[chosen], j[chosen], squares[chosen]
@@ -225,7 +258,7 @@ def _nearest_neighbor_edges(points: Floats, min_samples: int, hold: DeferredInte
     few = max(1, PRIM_LIMIT // count)
     by_part = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
     chosen = np.concatenate([part[:: -(-part.size // few)] for part in by_part])
-    i, j, w = _spanning.prim_features(points[chosen], cores[chosen] ** 2)
+    i, j, w = prim(points[chosen], cores[chosen] ** 2, hold)
     sequence = np.argsort(w, kind="stable")
     i, j, w = chosen[i[sequence]], chosen[j[sequence]], w[sequence]
     kept, _ = _spanning.unite(label.astype(np.int64), i, j)

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dominantsets.app.commands._interrupts import at_work
+from dominantsets.compiled.interrupts import kept
+
 if TYPE_CHECKING:
     from dominantsets.app.files import Table
 
@@ -168,18 +171,28 @@ def command_line() -> str:
 
 
 @contextmanager
-def in_a_sentence(interrupted: str) -> Iterator[None]:
-    """Whatever goes wrong is one sentence and an exit code."""
+def in_a_sentence() -> Iterator[list[str | Path]]:
+    """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
+    written: list[str | Path] = []
     try:
-        yield
+        with at_work(), kept():
+            yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
         raise typer.Exit(0) from None
     except (ModuleNotFoundError, ValueError, MemoryError, OSError) as error:
         raise fail(str(error)) from error
     except KeyboardInterrupt:
-        say(f"interrupted {interrupted}; nothing is written.")
+        done = ", ".join("the table" if path == "-" else str(path) for path in written)
+        say(f"interrupted; {done} written, nothing else." if done else "interrupted; nothing is written.")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def is_drawn(interrupted: bool) -> bool:
+    """Whether pictures are made: not after Ctrl-C, which is answered at once."""
+    if interrupted:
+        say("interrupted: the labels are written, pictures are left out.")
+    return not interrupted
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from dominantsets.app.commands._common import (
     WeightColumn,
     command_line,
     in_a_sentence,
+    is_drawn,
     matrix_of,
     noise_of,
     params_of,
@@ -109,7 +110,7 @@ def cluster(
 
     logging.basicConfig(level=log_level.upper(), format="dominantsets: %(message)s")
     began = time.perf_counter()
-    with in_a_sentence("before a cluster was found"):
+    with in_a_sentence() as written:
         job = Job(
             n_clusters=n_clusters,
             affinity=affinity,
@@ -159,12 +160,16 @@ def cluster(
             result = job.run(table, bar=not quiet)
         model = result.model
         write(model.labels_, model.probabilities_, model.exemplars_)
+        written.append(output)
         if summary is not None:
             files.write_text(summary, result.json())
-        if plot is not None:
+            written.append(summary)
+        draws = (plot or report) is not None and is_drawn(result.interrupted)
+        if plot is not None and draws:
             with files.replacing(plot) as draft:
                 result.draw(draft)
-        if report is not None:
+            written.append(plot)
+        if report is not None and draws:
             from dominantsets.app.result_page import page_of
 
             files.write_text(report, page_of(result, Path(file).name, command_line()).html())
@@ -212,7 +217,7 @@ def predict(
 
     logging.basicConfig(level="WARNING", format="dominantsets: %(message)s")
     began = time.perf_counter()
-    with in_a_sentence("before the labels were there"):
+    with in_a_sentence():
         job = Job(
             n_clusters=n_clusters,
             affinity=affinity,

@@ -32,6 +32,7 @@ from dominantsets.app.commands._common import (
     ScaleOption,
     WeightColumn,
     in_a_sentence,
+    is_drawn,
     matrix_of,
     params_of,
     spoken,
@@ -85,7 +86,7 @@ def hierarchy(
     from dominantsets.app.job import Job
 
     began = time.perf_counter()
-    with in_a_sentence("before the tree was there"):
+    with in_a_sentence() as written:
         job = Job(
             affinity=affinity,
             affinity_params=params_of(affinity_param),
@@ -110,9 +111,11 @@ def hierarchy(
             grown = job.grow(table)
             columns_of_labels = grown.cuts(cut or [])
         files.write_columns(output, table.ids, columns_of_labels)
+        written.append(output)
         if tree is not None:
             files.write_text(tree, grown.json())
-        if plot is not None:
+            written.append(tree)
+        if plot is not None and is_drawn(grown.interrupted):
             with files.replacing(plot) as draft:
                 grown.draw(draft, max(cut) if cut else None)
     if not quiet:

@@ -59,7 +59,7 @@ def segment(
         from dominantsets.segmentation import segment as segments_of
     except ModuleNotFoundError as error:
         raise fail(str(error)) from error
-    with in_a_sentence("before the segments were there"):
+    with in_a_sentence() as written:
         files.check_readable(image)
         given = (str(image), str(scribbles))
         files.check_writable(output, files.LABEL_MAPS, given)
@@ -83,6 +83,7 @@ def segment(
                 downscale=downscale,
             )
         files.write_label_map(output, found.labels)
+        written.append(output)
         if figure is not None:
             with files.replacing(figure) as draft:
                 SegmentationDisplay.from_segmentation(found, pixels).figure_.savefig(draft, dpi=130)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, command_line, fail
+from dominantsets.app.commands._interrupts import at_work_until_pressed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dominantsets.app.demo import Story
+    from dominantsets.app.report import Report
 
 
 def demo(
@@ -20,7 +28,6 @@ def demo(
     Example: dominantsets demo --out demo
     """
     from rich.console import Console
-    from rich.table import Table
 
     from dominantsets.app import files
 
@@ -32,7 +39,6 @@ def demo(
         from dominantsets.app.demo import stories
         from dominantsets.app.machine import provenance
         from dominantsets.app.report import Report
-        from dominantsets.plotting import plt
     except ModuleNotFoundError as error:
         raise fail(str(error)) from error
     try:
@@ -42,35 +48,8 @@ def demo(
     page, began = Report("dominantsets: a demonstration"), time.perf_counter()
     page.text("Everything below was computed on this machine just now, from data that ship with the library.")
     try:
-        parts = stories()
-        while True:
-            with Console(stderr=True).status("clustering (the first run compiles) ..."):
-                story = next(parts, None)
-            if story is None:
-                break
-            page.section(story.title).text(story.text)
-            console.print(f"\n[bold]{story.title}[/bold]\n{story.text}", highlight=False)
-            if story.rows:
-                table = Table()
-                for place, name in enumerate(story.head):
-                    widest = max(len(name), *(len(row[place]) for row in story.rows))
-                    table.add_column(  # figures are never cut off, names may go on in the next line
-                        name,
-                        justify="right" if place else "left",
-                        overflow="fold",
-                        min_width=widest if place else None,
-                    )
-                for row in story.rows:
-                    table.add_row(*row)
-                console.print(table)
-                page.table(story.head, story.rows)
-            if story.note:
-                page.text(story.note, "note")
-            for name, figure, caption in story.pictures:
-                with files.replacing(out / f"{name}.png") as draft:
-                    figure.savefig(draft, dpi=110)
-                page.figure(figure, caption)
-                plt.close(figure)
+        with at_work_until_pressed() as check:
+            _tell(stories(), page, console, out, check)
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
         files.write_text(out / "demo.html", page.html())
@@ -85,6 +64,47 @@ def demo(
         f"\nPictures and [bold]{out / 'demo.html'}[/bold] are written; {seconds:.0f} s in all.",
         highlight=False,
     )
+
+
+def _tell(
+    parts: Iterator[Story], page: Report, console: Console, out: Path, check: Callable[[], None]
+) -> None:
+    """Story after story, on the console and on the page."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from dominantsets.app import files
+    from dominantsets.plotting import plt
+
+    while True:
+        with Console(stderr=True).status("clustering (the first run compiles) ..."):
+            story = next(parts, None)
+        check()  # a story of fits that were interrupted is not told
+        if story is None:
+            break
+        page.section(story.title).text(story.text)
+        console.print(f"\n[bold]{story.title}[/bold]\n{story.text}", highlight=False)
+        if story.rows:
+            table = Table()
+            for place, name in enumerate(story.head):
+                widest = max(len(name), *(len(row[place]) for row in story.rows))
+                table.add_column(  # figures are never cut off, names may go on in the next line
+                    name,
+                    justify="right" if place else "left",
+                    overflow="fold",
+                    min_width=widest if place else None,
+                )
+            for row in story.rows:
+                table.add_row(*row)
+            console.print(table)
+            page.table(story.head, story.rows)
+        if story.note:
+            page.text(story.note, "note")
+        for name, figure, caption in story.pictures:
+            with files.replacing(out / f"{name}.png") as draft:
+                figure.savefig(draft, dpi=110)
+            page.figure(figure, caption)
+            plt.close(figure)
 
 
 def reproduce(
@@ -119,14 +139,15 @@ def reproduce(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with Progress(*columns, console=Console(stderr=True)) as bar:
+        bar = Progress(*columns, console=Console(stderr=True))
+        with at_work_until_pressed() as check, bar:
             tasks = {name: bar.add_task(name, total=None) for name in names}
 
             def tell(name: str, done: int, total: int) -> None:
                 bar.update(tasks[name], completed=done, total=total)
 
             left_out = reproduce_studies(
-                names, out, quick=quick, literal=literal, command=command_line(), tell=tell
+                names, out, quick=quick, literal=literal, command=command_line(), tell=tell, check=check
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"dominantsets: stopped; what is done is kept in {out}, run it again to go on.\n")

@@ -59,9 +59,18 @@ class Study:
 
 
 def run_study(
-    study: Study, out: Path, *, quick: bool = False, literal: bool = False
+    study: Study,
+    out: Path,
+    *,
+    quick: bool = False,
+    literal: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, int]]:
-    """Work through a study, and yield (parts done, parts in all); rows are kept after every part."""
+    """Work through a study, and yield (parts done, parts in all); rows are kept after every part.
+
+    ``check`` is called before: after Ctrl-C it raises KeyboardInterrupt, and rows of solves that were
+    interrupted are not kept.
+    """
     cells = study.cells(quick, literal)
     store = Store(out / f"{study.name}.csv")
     for done, cell in enumerate(cells):
@@ -69,7 +78,9 @@ def run_study(
         if not store.has(cell):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they would say is in the rows
-                store.add(cell, study.work(cell))
+                rows = study.work(cell)
+            check()
+            store.add(cell, rows)
     yield len(cells), len(cells)
 
 

@@ -1,0 +1,76 @@
+"""Many numbered cases whose counts are kept in a file: a stopped run goes on where it was."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from _machine import machine
+
+
+class Tally(Protocol):
+    """What is counted."""
+
+    def made(self) -> int:
+        """How much has been done, of what ``--n`` asks for."""
+
+    def failed(self, number: int, error: Exception) -> None:
+        """A case that ended with an error."""
+
+    def content(self) -> dict[str, Any]:
+        """What the file keeps, and a new tally begins with."""
+
+    def show(self) -> None:
+        """Print a table."""
+
+
+T = TypeVar("T", bound=Tally)
+
+
+def go_on(
+    about: str,
+    out: Path,
+    begin: Callable[[dict[str, Any]], T],
+    one: Callable[[T, int], None],
+    n: int,
+    every: int,
+) -> None:
+    """Cases ``one(tally, number)`` until ``--n`` are made; the file is written after ``every`` of them."""
+    arguments = argparse.ArgumentParser(description=about.splitlines()[0])
+    arguments.add_argument("--n", type=int, default=n, help="how many in all")
+    arguments.add_argument("--seed", type=int, default=0, help="the number of the first case")
+    arguments.add_argument("--out", type=Path, default=out)
+    arguments.add_argument("--afresh", action="store_true", help="forget what the file counts")
+    options = arguments.parse_args()
+    known = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    if options.afresh or known.get("seed") != options.seed:
+        known = {"seed": options.seed, "next": options.seed, "seconds": 0.0}
+    tally, number, began = begin(known), int(known["next"]), time.perf_counter()
+    before = float(known["seconds"])
+
+    def save() -> None:
+        seconds = round(before + time.perf_counter() - began, 1)
+        content = {"seed": options.seed, "next": number, "seconds": seconds, **tally.content()}
+        options.out.write_text(
+            json.dumps(content | {"machine": machine()}, indent=1) + "\n", encoding="utf-8"
+        )
+
+    warnings.simplefilter("ignore")
+    try:
+        while tally.made() < options.n:
+            try:
+                one(tally, number)
+            except Exception as error:
+                tally.failed(number, error)
+            number += 1
+            if number % every == 0:
+                save()
+    except KeyboardInterrupt:
+        print("stopped; run it again to go on")
+    save()
+    tally.show()

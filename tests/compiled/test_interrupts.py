@@ -1,0 +1,71 @@
+"""Ctrl-C is noted while compiled code runs, and raised afterwards."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from dominantsets.compiled.interrupts import DeferredInterrupt
+
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_it_is_raised_where_it_is_asked_for_and_once():
+    with DeferredInterrupt() as hold:
+        hold.check()
+        press()
+        with pytest.raises(KeyboardInterrupt):
+            hold.check()
+        hold.check()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        press()
+
+
+def test_it_is_raised_on_leaving():
+    with pytest.raises(KeyboardInterrupt), DeferredInterrupt():
+        press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_another_exception_is_not_replaced():
+    def work():
+        press()
+        raise ValueError("of the work")
+
+    with pytest.raises(ValueError, match="of the work"), DeferredInterrupt():
+        work()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_callers_stays():
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        mine = signal.getsignal(signal.SIGINT)
+        with DeferredInterrupt():
+            assert signal.getsignal(signal.SIGINT) is mine
+            press()
+        assert pressed == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_leave_signals_alone():
+    seen = []
+
+    def work():
+        with DeferredInterrupt() as hold:
+            hold.check()
+            seen.append(signal.getsignal(signal.SIGINT))
+        seen.append("left without an error")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler, "left without an error"]

@@ -1,0 +1,106 @@
+"""Spanning trees against SciPy's, and what is joined against sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import KDTree
+
+from dominantsets.compiled import spanning
+
+
+def lengths_of_the_tree(D):
+    tree = minimum_spanning_tree(np.triu(D, 1))
+    assert tree.nnz == len(D) - 1
+    return np.sort(tree.data)
+
+
+def cored(n, d, seed):
+    """Rows, what they are squared apart at least, and the distances that result."""
+    rng = np.random.default_rng(seed)
+    X, cores = rng.normal(size=(n, d)), rng.random(n) * (seed % 2)
+    D = np.sqrt(np.maximum(cdist(X, X, "sqeuclidean"), np.maximum.outer(cores, cores)))
+    return X, cores, D
+
+
+def assert_is_the_tree(u, v, w, D):
+    np.testing.assert_allclose(np.sort(w), lengths_of_the_tree(D), rtol=1e-12)
+    np.testing.assert_allclose(w, D[u, v], rtol=1e-12)
+    graph = csr_array((np.ones(u.size), (u, v)), shape=D.shape)
+    assert connected_components(graph, directed=False)[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [2, 3, 14])
+def test_all_pairs_give_scipys_tree(n, seed):
+    X, cores, D = cored(n, 2, seed)
+    assert_is_the_tree(*spanning.prim_features(X, cores), D)
+    assert_is_the_tree(*spanning.prim_matrix(cdist(X, X), np.sqrt(cores)), D)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "leaf"), [(3, 1), (13, 2), (30, 4)])
+def test_each_component_finds_its_shortest_edge_to_another(n, leaf, seed):
+    X, cores, D = cored(n, 2, seed)
+    _, order, nodes, bounds = KDTree(X, leaf_size=leaf).get_arrays()
+    tree = (
+        np.ascontiguousarray(order, dtype=np.int64),
+        np.ascontiguousarray(nodes["idx_start"], dtype=np.int64),
+        np.ascontiguousarray(nodes["idx_end"], dtype=np.int64),
+        np.ascontiguousarray(bounds[0]),
+        np.ascontiguousarray(bounds[1]),
+    )
+    rng = np.random.default_rng(seed)
+    for owner in (np.arange(n), rng.integers(0, 3, n), np.sort(rng.integers(0, 2, n)), np.zeros(n, np.int64)):
+        i, j, squares = spanning.join_nearest(X, cores, *tree, owner)
+        for c in range(n):
+            mine = owner == c
+            between = D[mine][:, ~mine]
+            if between.size == 0:
+                assert (i[c], j[c], squares[c]) == (-1, -1, np.inf)
+                continue
+            assert squares[c] == pytest.approx(between.min() ** 2, rel=1e-12)
+            assert sorted([owner[i[c]] == c, owner[j[c]] == c]) == [False, True]
+            assert D[i[c], j[c]] ** 2 == pytest.approx(squares[c], rel=1e-12)
+
+
+def merged(sets, a, b):
+    one, other = (next(s for s in sets if k in s) for k in (a, b))
+    return [s for s in sets if s not in (one, other)] + [one | other], one, other
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_merges_are_those_of_sets(seed):
+    n = 9
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    u, v, w = spanning.prim_features(X, np.zeros(n))
+    order = np.argsort(w)[: n - 1 - seed]  # a forest, where not all edges are given
+    u, v = u[order], v[order]
+    left, right = spanning.agglomerate(n, u, v)
+    below = [frozenset([i]) for i in range(n)]
+    sets = list(below)
+    for k in range(u.size):
+        sets, one, other = merged(sets, u[k], v[k])
+        assert (below[left[k]], below[right[k]]) == (one, other)
+        below.append(one | other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_edges_that_join_two_components(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 12, 8
+    owner = rng.integers(0, n, n)
+    i, j = rng.integers(0, n, m), rng.integers(0, n, m)
+    kept, new = spanning.unite(owner, i, j)
+    sets = [frozenset([c]) for c in range(n)]
+    for k in range(m):
+        before = len(sets)
+        sets, *_ = merged(sets, owner[i[k]], owner[j[k]])
+        assert kept[k] == (len(sets) < before)
+    where = {c: number for number, s in enumerate(sets) for c in s}
+    expected = np.array([where[c] for c in owner])
+    assert ((new[:, None] == new) == (expected[:, None] == expected)).all()
