@@ -30,7 +30,7 @@ from dominantsets import DominantSetHierarchy, DominantSets
 PARTIAL, DIFFERS = 10, 97  # exit codes of a fork
 KEEPING = ("_set_clusters", "_set_labels", "_warn")  # functions of fit where there are clusters already
 ALLOWED = 0.5  # seconds of the processor from the signal to the end
-LONGEST = 8.0  # seconds: later parts of long commands are not waited for
+LONGEST = 5.0  # seconds: later parts of long commands are not waited for
 
 X, _ = make_blobs(1500, centers=8, n_features=4, random_state=0)
 GRAPH = kneighbors_graph(X, 10)
@@ -48,10 +48,11 @@ FITS: dict[str, tuple[Any, Any]] = {
 
 
 class Case(NamedTuple):
-    """Something that is interrupted, and whether what it has left is as it should be, given its exit code."""
+    """Something that is interrupted, whether what it leaves is right, by its exit code, and its duration."""
 
     start: Start
     right: Callable[[int], bool]
+    whole: float
 
 
 def answer(model: Any) -> list[Any]:
@@ -69,7 +70,7 @@ def fit(name: str, **options: Any) -> Any:
         return type(model)(**model.get_params() | options).fit(data)
 
 
-def fits() -> Iterator[tuple[str, Case]]:
+def fits(said: Path) -> Iterator[tuple[str, Case]]:
     """Fits in forks."""
 
     def case(name: str) -> Case:
@@ -81,7 +82,8 @@ def fits() -> Iterator[tuple[str, Case]]:
                 return PARTIAL if len(model.labels_) == len(whole) else DIFFERS
             return 0 if np.array_equal(model.labels_, whole) else DIFFERS
 
-        return Case(forked(work), lambda code: code in (0, PARTIAL, RAISED))
+        start = forked(work)
+        return Case(start, lambda code: code in (0, PARTIAL, RAISED), duration(start, said))
 
     for name in FITS:
         yield name, case(name)
@@ -136,7 +138,7 @@ def commands_in(folder: Path, new: bool) -> Iterator[tuple[str, Case]]:
             begin = fresh(command.arguments) if new else forked(lambda: run(command.arguments))
             return begin(said)
 
-        duration(start, said)
+        lasts = duration(start, said)
         made = out / command.output
         whole = made.read_bytes() if command.output else b""
 
@@ -147,7 +149,7 @@ def commands_in(folder: Path, new: bool) -> Iterator[tuple[str, Case]]:
                 return made.exists() and (not command.same or made.read_bytes() == whole)
             return code in (0, 130, -signal.SIGINT)
 
-        return Case(start, right)
+        return Case(start, right, lasts)
 
     for name, command in commands(folder).items():
         if not new:
@@ -174,8 +176,7 @@ def interrupts(
     """So many signals to each case: outcomes and times."""
     rows = {}
     for name, case in cases:
-        whole = duration(case.start, said)
-        seen, times = Counter[str](), []
+        whole, seen, times = case.whole, Counter[str](), []
         for _ in range(count):
             after = rng.uniform(0.0, min(whole, LONGEST))
             code, took = stopped(case.start, said, after, signal.SIGINT)

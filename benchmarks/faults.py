@@ -71,7 +71,7 @@ def kills(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
 
 def during_fits(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
-    return interrupts(fits(), -(-count // len(FITS)), rng, folder / "said")
+    return interrupts(fits(folder / "said"), -(-count // len(FITS)), rng, folder / "said")
 
 
 def during_commands(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
@@ -112,6 +112,7 @@ def memory(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
 
 def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     """Fits on workers that die."""
+    import dask
     import dask.array as da
     from distributed import Client, LocalCluster
     from distributed.core import Status
@@ -119,10 +120,13 @@ def soak(seconds: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     options = {"n_clusters": 8, "affinity": "sqeuclidean", "shift": 50.0}
     expected = DominantSets(**options).fit(X).labels_
     began, seen, over = time.monotonic(), Counter[str](), threading.Event()
+    # Dask gives a worker up that has not come back after 15 s, which a busy machine may need
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
 
         def kill() -> None:
             while not over.wait(EVERY):
+                cluster.scale(2)  # on a busy machine Dask may have given both up
                 # Dask gives up a worker that dies before it has started
                 alive = [
                     nanny.process for nanny in cluster.workers.values() if nanny.status == Status.running

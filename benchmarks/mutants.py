@@ -168,25 +168,34 @@ def _told(file: str, one: dict[str, Any]) -> dict[str, Any]:
     return {**one, "equivalent": equivalent, "reason": reason}
 
 
-def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
-    """The result file, with sums."""
-    for file, row in rows.items():
-        row["survivors"] = [_told(file, one) for one in row["survivors"]]
-        row["killed"] = row["mutants"] - len(row["survivors"])
+def _sums(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
     tried, dead = (sum(row[key] for row in rows.values()) for key in ("mutants", "killed"))
     same = sum(one["equivalent"] for row in rows.values() for one in row["survivors"])
-    content = {
-        "machine": machine(),
-        "seed": seed,
+    return {
         "mutants": tried,
         "killed": dead,
         "equivalent": same,
         "share": round(dead / max(tried, 1), 3),
         "share_without_equivalents": round(dead / max(tried - same, 1), 3),
-        "files": {file: rows[file] for file in files() if file in rows},
+    }
+
+
+def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
+    """The result file, with sums."""
+    for file, row in rows.items():
+        row["survivors"] = [_told(file, one) for one in row["survivors"]]
+        row["killed"] = row["mutants"] - len(row["survivors"])
+    everything = {file: rows[file] for file in files() if file in rows}
+    rooms = {room: {f: row for f, row in everything.items() if f.startswith(room)} for room in ROOMS}
+    content = {
+        "machine": machine(),
+        "seed": seed,
+        **_sums(everything),
+        "rooms": {room: _sums(some) for room, some in rooms.items()},
+        "files": everything,
     }
     OUT.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{dead} of {tried} killed, {same} of the others equivalent", flush=True)
+    print("{killed} of {mutants} killed, {equivalent} of the others equivalent".format(**content), flush=True)
 
 
 def main() -> None:

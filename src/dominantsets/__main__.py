@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
+
+INTERRUPTED = 130  # the exit code after Ctrl-C
 
 
 def main() -> None:
@@ -24,7 +28,15 @@ def main() -> None:
             'install it with: pip install "dominantsets[cli]"\n'
         )
         sys.exit(2)
-    cli.app()
+    try:
+        cli.app()
+    except SystemExit as done:
+        if done.code == INTERRUPTED:
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(INTERRUPTED)  # to take down all that was imported takes longer than one waits
+        raise
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KDTree
 
 from dominantsets.compiled import spanning
+from support import frozen
 
 
 def lengths_of_the_tree(D):
@@ -38,7 +39,7 @@ def assert_is_the_tree(u, v, w, D):
 def test_all_pairs_give_scipys_tree(n, seed):
     X, cores, D = cored(n, 2, seed)
     assert_is_the_tree(*spanning.prim_features(X, cores), D)
-    assert_is_the_tree(*spanning.prim_matrix(cdist(X, X), np.sqrt(cores)), D)
+    assert_is_the_tree(*spanning.prim_matrix(frozen(cdist(X, X)), np.sqrt(cores)), D)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -54,7 +55,9 @@ def test_each_component_finds_its_shortest_edge_to_another(n, leaf, seed):
         np.ascontiguousarray(bounds[1]),
     )
     rng = np.random.default_rng(seed)
-    for owner in (np.arange(n), rng.integers(0, 3, n), np.sort(rng.integers(0, 2, n)), np.zeros(n, np.int64)):
+    beside = (X[:, 0] > np.quantile(X[:, 0], 0.3)).astype(np.int64)  # whole subtrees are of one component
+    strips = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.25, 0.5])).astype(np.int64)
+    for owner in (np.arange(n), rng.integers(0, 3, n), beside, 1 - beside, strips, np.zeros(n, np.int64)):
         i, j, squares = spanning.join_nearest(X, cores, *tree, owner)
         for c in range(n):
             mine = owner == c

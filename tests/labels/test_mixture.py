@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaincc, gammaln
+from scipy.special import gammaincc, gammaln, logsumexp
 from scipy.stats import chi2, gamma, multivariate_normal
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -324,3 +324,43 @@ def test_curves_are_not_noise_about_a_few_dense_places(make):
     X, _ = make(500, noise=0.05, random_state=0)
     for k in (None, 2):
         assert (DominantSets(k, affinity="sqeuclidean").fit(X).labels_ >= 0).all()
+
+
+@pytest.mark.parametrize("noise", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_fit_of_clouds_does_not_depend_on_the_unit_of_length(seed, noise):
+    """A density in D dimensions changes by D logarithms of the unit: also while D is being found.
+
+    The likelihood is that of the clouds that come back, whatever ends the fit.
+    """
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(15, 4)), rng.normal(size=(12, 4)) + 4.0, rng.uniform(-9, 9, size=(9, 4))])
+    groups = [np.arange(36) < 15, (np.arange(36) >= 15) & (np.arange(36) < 27)]
+
+    def fitted(unit):
+        rows, starts = unit * X, []
+        for mine in groups:
+            centre = rows[mine].mean(axis=0)
+            starts.append(Start(centre, float(np.square(rows[mine] - centre).sum(axis=1).mean()), mine))
+        return fit_clouds(points(rows), starts, noise=noise, dimension=2.0, free=True, monitor=Monitor())
+
+    def likelihood(fit, rows):
+        """By the definition, in plain NumPy."""
+        clouds, D = fit.clouds, fit.clouds.dimension
+        t = np.square(rows[:, None] - clouds.centres).sum(axis=2)
+        shares = np.log(clouds.shares) + np.log1p(-clouds.noise)
+        logs = shares - 0.5 * D * np.log(2 * np.pi * clouds.variances) - t / (2 * clouds.variances)
+        if noise:
+            away = np.square(rows - clouds.middle).sum(axis=1) / (2 * clouds.width)
+            behind = np.log(clouds.noise) - 0.5 * D * np.log(2 * np.pi * clouds.width) - away
+            logs = np.column_stack([logs, behind])
+        return logsumexp(logs, axis=1).sum()
+
+    plain = fitted(1.0)
+    for unit in (1e-8, 1e-3, 1e3, 1e8):
+        fit = fitted(unit)
+        assert fit.clouds.dimension == pytest.approx(plain.clouds.dimension, rel=1e-6)
+        moved = fit.likelihood + len(X) * fit.clouds.dimension * np.log(unit)
+        assert moved == pytest.approx(plain.likelihood, rel=1e-6)
+        assert fit.likelihood == pytest.approx(likelihood(fit, unit * X), rel=1e-9)
+        np.testing.assert_allclose(fit.parts.toarray(), plain.parts.toarray(), atol=1e-6)

@@ -11,6 +11,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist, squareform
 
 from dominantsets import Status, as_similarity, path_clusters, peel, solve
+from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.similarity import single_linkage
 from support import press_ctrl_c
 
@@ -158,3 +159,22 @@ def test_ctrl_c_is_seen_between_two_pieces_of_a_tree(limit, work, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         single_linkage.tree_of_features(np.random.default_rng(0).normal(size=(100, 3)))
     assert len(calls) == 3
+
+
+@pytest.mark.parametrize("way", ["prim", "boruvka"])
+@pytest.mark.parametrize("d", [2, 5])
+def test_rounding_decides_no_tie_of_mutual_reachability(way, d):
+    """A core is the distance of a pair, so that many edges are equally long, in every unit of length."""
+    X = np.random.default_rng(d).normal(size=(120, d))
+    D = squareform(pdist(X))
+    cores = np.sort(D, axis=1)[:, 4]
+    exact = np.sort(
+        linkage(squareform(np.maximum(D, np.maximum.outer(cores, cores)), checks=False), "single")[:, 2]
+    )
+    for unit in (1.0, 1e-8, 1e-3, 1e3, 1e8):
+        rows = X * unit
+        with DeferredInterrupt() as hold:
+            found = single_linkage._cores(rows, np.arange(len(X)), 5, hold)
+        height = np.sort(getattr(single_linkage, way)(rows, found)[2])
+        np.testing.assert_allclose(height, unit * exact, rtol=1e-12)
+        assert len(np.unique(height)) == len(np.unique(exact)) < len(X) - 1

@@ -28,7 +28,7 @@ class DeferredInterrupt:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.getsignal(signal.SIGINT)
             # a handler that the caller has installed stays in place
-            if self._before is signal.default_int_handler:
+            if self._before in (signal.default_int_handler, press):
                 signal.signal(signal.SIGINT, self._note)
                 self._active = True
         return self
@@ -54,20 +54,37 @@ class DeferredInterrupt:
 AGAIN = 0.002  # seconds after which a Ctrl-C that was dropped comes again
 
 
+class Call:
+    """Whether the main thread is in a compiled call, and whether Ctrl-C has come meanwhile."""
+
+    inside = False
+    pressed = False
+
+
+def press(number: int, frame: FrameType | None) -> None:
+    """The handler of Ctrl-C while a run goes on: at once, or after the compiled call."""
+    if Call.inside:
+        Call.pressed = True
+    else:
+        signal.default_int_handler(number, frame)
+
+
 @contextmanager
 def kept() -> Iterator[None]:
-    """Within, a Ctrl-C that Python drops comes again.
+    """Within, Ctrl-C is neither dropped nor raised in the middle of a compiled call.
 
     Python prints and forgets exceptions in ``__del__`` and in callbacks of weak references, also a
-    KeyboardInterrupt. Where a collection of garbage takes long, most signals that come meanwhile end so. Does
-    nothing outside the main thread, where signals do not arrive.
+    KeyboardInterrupt. Where a collection of garbage takes long, most signals that come meanwhile end so: they
+    come again. Numba makes results into Python's objects by functions of Python, and goes on where one of
+    them was interrupted, with what is not there. Does nothing outside the main thread, where signals do not
+    arrive, and leaves a handler that the caller has installed in place.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, main = sys.unraisablehook, threading.get_ident()
+    before, main, handler = sys.unraisablehook, threading.get_ident(), signal.getsignal(signal.SIGINT)
 
-    def press() -> None:
+    def again() -> None:
         time.sleep(AGAIN)  # within the hook it would be dropped again
         if hasattr(signal, "pthread_kill"):  # which ends a wait, too
             signal.pthread_kill(main, signal.SIGINT)
@@ -76,12 +93,16 @@ def kept() -> Iterator[None]:
 
     def hook(dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            _thread.start_new_thread(press, ())  # takes no lock that somebody may hold here
+            _thread.start_new_thread(again, ())  # takes no lock that somebody may hold here
         else:
             before(dropped)
 
-    sys.unraisablehook = hook
     try:
+        sys.unraisablehook = hook
+        if handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, press)
         yield
     finally:
+        if handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
         sys.unraisablehook = before

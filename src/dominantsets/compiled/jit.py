@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import get_ident, main_thread
 from typing import Any, TypeVar
 
 import numba
@@ -19,6 +20,8 @@ from numba.core import config
 from numba.core.event import Listener, register, unregister
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
+
+from dominantsets.compiled.interrupts import Call
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)
@@ -29,21 +32,41 @@ FASTMATH = {"nnan", "nsz", "contract"}
 
 
 class Compiled(CPUDispatcher):
-    """A compiled function out of which Ctrl-C comes as what it is.
+    """A compiled function into which Ctrl-C does not come, while a run goes on (``interrupts.kept``).
 
     Numba makes results into Python's objects by functions of Python, and goes on where one of them was
-    interrupted; Python then takes the KeyboardInterrupt for the cause of an error of the interpreter.
+    interrupted: into an error of the interpreter's, or to the end of the process.
     """
 
     def __call__(self, *arguments: Any) -> Any:
+        if get_ident() != _MAIN:  # signals come to the main thread
+            return _call(self, *arguments)
+        Call.inside = True
         try:
             return _call(self, *arguments)
         except SystemError as error:
             if _is_from_ctrl_c(error):
                 raise KeyboardInterrupt from None
             raise
+        finally:
+            Call.inside = False
+            if Call.pressed:
+                Call.pressed = False
+                raise KeyboardInterrupt
+
+    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+        """Compiling takes seconds, and may be interrupted."""
+        here = get_ident() == _MAIN and Call.inside
+        if here:
+            Call.inside = False
+        try:
+            return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
+        finally:
+            if here:
+                Call.inside = True
 
 
+_MAIN = main_thread().ident
 _call = CPUDispatcher.__call__
 
 

@@ -125,20 +125,23 @@ def fit_clouds(
         counted=counted,
     )
     spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
-    floor = 1e-12 * max(spread, 1e-12 * abs(sample.own), 1e-200) / dimension
+    unit = max(spread, 1e-12 * abs(sample.own), 1e-200)
+    floor = 1e-12 * unit / dimension
     clouds.variances = np.maximum(clouds.variances, floor)
     if noise:
         covered = np.unique(np.concatenate([start.members for start in starts])).size / n
         clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
         clouds.width = max(spread / dimension, floor)
     last, calm = -np.inf, 0
-    for round_ in range(ROUNDS):
+    for round_ in range(ROUNDS + 1):
         away = clouds.away(sample)
         sums, outside, likelihood = _expected(points, clouds, away, common)
-        calm = calm + 1 if abs(likelihood - last) < STEADY * n else 0
-        if calm > free or monitor.out_of_time():
+        # where the dimension changes, densities are compared in a unit of length that is the data's own
+        now = likelihood + 0.5 * n * clouds.dimension * np.log(unit)
+        calm = calm + 1 if abs(now - last) < STEADY * n else 0
+        if calm > free or round_ == ROUNDS or monitor.out_of_time():
             break
-        last = likelihood
+        last = now
         weights = sums[:, 0] + 1e-9
         means = np.maximum(sums[:, 1] / weights, floor)
         if free and (round_ >= HELD or calm):

@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
@@ -153,6 +154,7 @@ class _Guarded(Monitor):
             return self.halt
 
 
+@kept()
 def solve(
     S: Any,
     *,
