@@ -292,7 +292,8 @@ def guaranteed() -> Iterator[str]:
     yield f"{killed['same answer']} of {killed['runs']} the same answer, {killed['killed']} of them killed"
     same, made = soak["same labels"], soak["fits"]
     yield f"{same:,} of {made:,} fits with the same labels, {soak['killed']} workers killed"
-    yield f"{memory[1]} MiB after 2,000 fits, {memory[-1]} after {faults['memory']['fits']:,}"
+    fits = faults["memory"]["fits"]
+    yield f"{memory[1]} MiB after {fits // 5:,} fits, {memory[-1]} after {fits:,}"
     for part in ("fits", "commands", "fresh"):
         cases = faults[part].values()
         wrong = sum(row.get(what, 0) for row in cases for what in FAULTS)
