@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -133,10 +134,12 @@ def _traced(seen: set[Any]) -> Iterator[None]:
         seen.add(frame.f_code)
 
     sys.settrace(call)
+    threading.settrace(call)
     try:
         yield
     finally:
         sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
 
 
 def _function(code: Any) -> str:

@@ -163,9 +163,20 @@ def _told(file: str, one: dict[str, Any]) -> dict[str, Any]:
     """A survivor with the reason that is written down for it."""
     reasons = REASONS.get(file, {})
     equivalent, reason = reasons.get(f"{one['function']}: {one['change']}", (False, ""))
-    if not reason and not one["tests"]:
-        reason = "no quick test of the list calls the function"
-    return {**one, "equivalent": equivalent, "reason": reason}
+    missing = "a test is missing" if one["tests"] else "no quick test of the list calls the function"
+    return {**one, "equivalent": equivalent, "reason": reason or missing}
+
+
+def _sums(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    tried, dead = (sum(row[key] for row in rows.values()) for key in ("mutants", "killed"))
+    same = sum(one["equivalent"] for row in rows.values() for one in row["survivors"])
+    return {
+        "mutants": tried,
+        "killed": dead,
+        "equivalent": same,
+        "share": round(dead / max(tried, 1), 3),
+        "share_without_equivalents": round(dead / max(tried - same, 1), 3),
+    }
 
 
 def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
@@ -173,20 +184,17 @@ def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
     for file, row in rows.items():
         row["survivors"] = [_told(file, one) for one in row["survivors"]]
         row["killed"] = row["mutants"] - len(row["survivors"])
-    tried, dead = (sum(row[key] for row in rows.values()) for key in ("mutants", "killed"))
-    same = sum(one["equivalent"] for row in rows.values() for one in row["survivors"])
+    everything = {file: rows[file] for file in files() if file in rows}
+    rooms = {room: {f: row for f, row in everything.items() if f.startswith(room)} for room in ROOMS}
     content = {
         "machine": machine(),
         "seed": seed,
-        "mutants": tried,
-        "killed": dead,
-        "equivalent": same,
-        "share": round(dead / max(tried, 1), 3),
-        "share_without_equivalents": round(dead / max(tried - same, 1), 3),
-        "files": {file: rows[file] for file in files() if file in rows},
+        **_sums(everything),
+        "rooms": {room: _sums(some) for room, some in rooms.items()},
+        "files": everything,
     }
     OUT.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{dead} of {tried} killed, {same} of the others equivalent", flush=True)
+    print("{killed} of {mutants} killed, {equivalent} of the others equivalent".format(**content), flush=True)
 
 
 def main() -> None:

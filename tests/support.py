@@ -35,6 +35,13 @@ def features(n: int = 60, d: int = 4, seed: int = 0) -> np.ndarray:
     return X + 5.0
 
 
+def frozen(X: np.ndarray) -> np.ndarray:
+    """As the library holds data, read-only: compiled code is made for that, and not once more for tests."""
+    X = np.ascontiguousarray(X).view()
+    X.flags.writeable = False
+    return X
+
+
 def random_similarity(n: int, seed: int = 0, zeros: float = 0.0) -> np.ndarray:
     """A random symmetric similarity, a share of its entries zero."""
     rng = np.random.default_rng(seed)

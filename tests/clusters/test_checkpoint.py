@@ -150,3 +150,75 @@ def test_a_function_is_known_by_its_name(tmp_path):
     assert one == other
     assert "kernel" in one["affinity"]
     assert "0x" not in one["affinity"]
+
+
+# the file itself ----------------------------------------------------------------------------------------
+
+
+def snapshots(tmp_path, random_state):
+    """Clusters of a fit, saved and read."""
+    clusters = DominantSets(3, affinity="sqeuclidean", shift=20.0).fit(X).clusters_
+    checkpoint = Checkpoint(tmp_path / "run.npz", {"data": "some"})
+    assert checkpoint.load() is None
+    checkpoint.save(clusters, 7, random_state, "n_clusters")
+    return clusters, checkpoint.load()
+
+
+def test_what_is_saved_is_read(tmp_path):
+    random_state = np.random.RandomState(3)
+    random_state.normal(size=3)  # one of a pair is kept for later
+    clusters, found = snapshots(tmp_path, random_state)
+    assert (found.n_passes, found.end) == (7, "n_clusters")
+    again = np.random.RandomState(0)
+    again.set_state(found.random_state)
+    assert again.normal(size=5).tolist() == random_state.normal(size=5).tolist()
+    for a, b in zip(found.clusters, clusters, strict=True):
+        np.testing.assert_array_equal(a.members, b.members)
+        np.testing.assert_array_equal(a.weights, b.weights)
+        np.testing.assert_array_equal(a.center, b.center)
+        assert (a.margin, a.status, a.strict, a.value) == (b.margin, b.status, b.strict, b.value)
+
+
+def test_a_run_without_chance_keeps_no_random_state(tmp_path):
+    assert snapshots(tmp_path, None)[1].random_state is None
+
+
+class _Runs:
+    """Something that is called where a file is unpickled."""
+
+    called = 0
+
+    def __reduce__(self):
+        return _run, ()
+
+
+def _run():
+    _Runs.called += 1
+    return np.zeros(1)
+
+
+def test_nothing_is_unpickled(tmp_path):
+    path = tmp_path / "run.npz"
+    np.savez(path, about=np.array([_Runs()], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="is not a checkpoint, or it is damaged"):
+        Checkpoint(path, {"data": "some"}).load()
+    assert _Runs.called == 0
+
+
+def test_parameters_are_known_by_what_they_are():
+    from functools import partial
+
+    from dominantsets import as_similarity
+    from dominantsets.clusters.checkpoint import signature
+
+    S = as_similarity(X, "sqeuclidean")
+    twice = partial(max, 1)
+    shown = signature(S, {"a": 0.1, "b": np.arange(3), "c": same, "d": twice, "e": S, "f": "auto"})
+    assert shown["a"] == "0.10000000000000001"
+    assert shown["b"] == signature(S, {"b": np.arange(3)})["b"] != signature(S, {"b": np.arange(4)})["b"]
+    assert shown["c"].endswith(".same")
+    assert shown["d"] == str(twice)  # it has no name of its own
+    assert shown["e"] == type(S).__name__
+    assert shown["f"] == "auto"
+    assert shown["data"] == signature(as_similarity(X.copy(), "sqeuclidean"), {})["data"]
+    assert shown["data"] != signature(as_similarity(X + 1e-9, "sqeuclidean"), {})["data"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dominantsets import DominantSets
-from dominantsets.clusters import samples
-from dominantsets.clusters.choice import Candidate, choose
+from dominantsets.clusters import choice, samples
+from dominantsets.clusters.choice import Candidate, Choice, choose, unseen
 from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
@@ -189,3 +190,38 @@ def test_what_cannot_be_looked_at_is_taken_as_it_is():
     assert few.affinity_ == "sqeuclidean"
     with pytest.raises(ValueError, match="takes no parameters, got gamma"):
         DominantSets(2, affinity="auto", affinity_params={"gamma": 1.0}).fit(np.eye(9))
+
+
+def test_a_choice_is_printed_as_a_table():
+    taken = Candidate("path", {}, 3, -4.0, 0.9, 1.25, 0.5, 0.1)
+    other = Candidate("diffusion", {"then": "balls"}, 2, -1.0, 0.8)
+    dropped = Candidate("rbf", note="too slow")
+    shown = Choice(taken, [taken, other, dropped], 90, "Because.")
+    assert repr(shown) == "Choice(path, of 3 tried; print it for the table)"
+    _, first, second, third, last = str(shown).splitlines()
+    assert first.split() == ["path", "3", "-4.00", "0.90", "1.25", "+0.50", "10%", "<-", "taken"]
+    assert second.split() == ["balls", "2", "-1.00", "0.80", "-", "-", "0%"]
+    assert third.split() == ["rbf", "too", "slow"]
+    assert last == "Because."
+    assert not taken.is_noise_doubtful
+    assert Candidate("a", noise_stability=0.49).is_noise_doubtful
+    assert not Candidate("a", noise_stability=0.5).is_noise_doubtful
+    assert unseen("rbf", "Why.").taken.affinity == "rbf"
+
+
+@pytest.mark.parametrize("count", [50, 51])
+def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
+    """Where balls of all objects find more than half of a hundred, nothing is compared on a sample."""
+    some = SimpleNamespace(n=5_000, whole=object(), balls="sqeuclidean")
+    monkeypatch.setattr(choice, "find", lambda *_: SimpleNamespace(clusters=[None] * count))
+    monkeypatch.setattr(choice, "_balls", lambda sample: (sample.balls, {}))
+    compared = Choice(Candidate("path"), [], 0, "Compared.")
+    monkeypatch.setattr(choice, "_Contest", lambda *_: SimpleNamespace(decide=lambda: compared))
+    found = choose(some, None, Monitor())
+    if count == 50:
+        assert found is compared
+        return
+    assert (found.taken.affinity, found.taken.n_clusters, found.n_objects) == ("sqeuclidean", 51, 5_000)
+    assert found.candidates == [found.taken]
+    assert "51 groups, too many for a sample" in found.reason
+    assert choose(some, 7, Monitor()) is compared  # a number that was asked for is looked for on the sample

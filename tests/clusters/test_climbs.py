@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, as_similarity, solve
-from dominantsets.clusters.climbs import same_mode
+from dominantsets.clusters.climbs import BATCH, climb_from_all, same_mode, typicality
+from dominantsets.solvers import Monitor, SolverOptions
 from support import CORNERS, assert_certified, cliques, neighbor_graph, random_similarity
 
 
@@ -106,3 +107,35 @@ def test_a_time_limit_keeps_what_was_climbed():
 def test_what_does_not_go_with_climbs_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         by_mode(2, **options).fit(random_similarity(10))
+
+
+def test_typicality_is_the_share_of_the_largest_payoff():
+    A = random_similarity(12, seed=6)
+    modes = [solve(A, shift=0.3, start=i) for i in (0, 5)]
+    labels = np.array([0, 1, 0, 1, -1, 1, 0, 0, 1, -1, 0, 1])
+    found = typicality(as_similarity(A), modes, labels)
+    for k, mode in enumerate(modes):
+        payoffs = A[:, mode.members] @ mode.weights
+        np.testing.assert_allclose(found[labels == k], payoffs[labels == k] / payoffs[labels == k].max())
+    assert (found[labels < 0] == 0.0).all()
+    alone = np.zeros((3, 3))
+    alone[0, 1] = alone[1, 0] = 1.0
+    pair = solve(alone, start=0)
+    assert typicality(as_similarity(alone), [pair], np.array([-1, -1, 0])).tolist() == [0.0, 0.0, 1.0]
+
+
+def test_a_batch_is_told_how_many_are_left():
+    n = BATCH + 20
+    S = as_similarity(neighbor_graph(n))
+    seen = []
+
+    class Noting(Monitor):
+        n_left = property(
+            lambda self: self._left, lambda self, value: (seen.append(value), setattr(self, "_left", value))
+        )
+
+    options = SolverOptions().checked().chosen_for(S, 0.5)
+    found = climb_from_all(S, 0.5, S.degrees(), options, Noting(), 1)
+    assert [left for left in seen if left is not None][-2:] == [n, n - BATCH]
+    assert found.end is End.ALL_ASSIGNED
+    assert (found.labels >= 0).all()

@@ -11,9 +11,11 @@ from scipy.stats import norm
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, as_similarity
+from dominantsets import DominantSets, Status, as_similarity
+from dominantsets.clusters import elliptic
 from dominantsets.clusters.goodness import Shapeless, best_cloud
-from dominantsets.solvers import Monitor
+from dominantsets.labels.ellipses import fit_ellipses
+from dominantsets.solvers import Monitor, SolverOptions
 
 
 def stripes(seed=0, n=200, k=3):
@@ -110,3 +112,60 @@ def test_the_lift_is_of_unseen_objects():
     many = best_cloud(X, parts_of(300), [("balls", np.arange(300) // 3, False)], Monitor())
     assert one.lift > 0.0 > many.lift
     assert many.mixture.likelihood > one.mixture.likelihood
+
+
+def test_a_core_begins_as_wide_as_its_cluster():
+    """Round data: the dominant set of a cluster is a ball as wide as the cluster, all of it its own."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 30.0])
+    y = np.repeat([0, 1], 150)
+    S = as_similarity(X, "sqeuclidean")
+    options, monitor = SolverOptions().checked(), Monitor()
+    for k in range(2):
+        centre = X[y == k].mean(axis=0)
+        t = np.square(X - centre).sum(axis=1)
+        core = elliptic._ball(S, t, y == k, options, monitor)
+        square = elliptic.WIDE * np.median(t[y == k])
+        assert core.shift + S.self_similarity == pytest.approx(np.maximum(square - t, 0.0).sum())
+        assert (y[core.members] == k).all()
+        assert core.status is Status.CONVERGED
+        assert core.radius**2 == pytest.approx(square, rel=0.2)
+    # a ball that would be mostly of others is made smaller until it is its own
+    some = np.zeros(300, dtype=bool)
+    some[np.square(X).sum(axis=1).argsort()[100:150]] = True  # a ring about a group of others
+    t = np.square(X - X[y == 0].mean(axis=0)).sum(axis=1)
+    wide = elliptic._ball(S, t, some, options, monitor)
+    kappa = np.maximum(elliptic.WIDE * np.median(t[some]) - t, 0.0).sum()
+    tries = np.log2(kappa / (wide.shift + S.self_similarity))
+    assert tries == pytest.approx(round(tries))
+    assert 0 < round(tries) < elliptic.TRIES
+
+
+def test_a_core_of_copies_and_of_nobody():
+    X = np.vstack([np.zeros((5, 2)), np.full((5, 2), 3.0)])
+    S, y = as_similarity(X, "sqeuclidean"), np.repeat([0, 1], 5)
+    options, monitor = SolverOptions().checked(), Monitor()
+    t = np.square(X).sum(axis=1)
+    core = elliptic._ball(S, t, y == 0, options, monitor)  # all distances are 0
+    assert core.members.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(core.weights, 0.2)
+    nobody = elliptic._ball(S, t + np.arange(10) * 0.01, np.zeros(10, dtype=bool), options, monitor)
+    assert nobody.members[0] == 0  # about the nearest object
+
+
+def test_metrics_are_those_of_the_covariances_with_determinant_1():
+    X, y = stripes()
+    mixture = fit_ellipses(X, y, round_=False, background=None)
+    for T, covariance in zip(elliptic.metrics(mixture), mixture.covariances, strict=True):
+        inverse = np.linalg.inv(covariance)
+        np.testing.assert_allclose(T @ T.T, inverse / np.linalg.det(inverse) ** 0.5, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("noise", "said"), [(None, "as asked"), ("auto", "no background"), (0.1, "10% are")])
+def test_what_is_said_of_noise(noise, said):
+    X, _ = stripes(3)
+    model = DominantSets(3, affinity="ellipses", noise=noise).fit(X)
+    assert said in model.selection_.noise
+    out = np.flatnonzero(model.labels_ < 0)
+    assert out.size == (60 if noise == 0.1 else 0)
+    assert (model.memberships_[out] == 0.0).all()

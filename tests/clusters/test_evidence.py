@@ -79,3 +79,47 @@ def test_data_without_structure_are_one_cluster(draw, n, d):
             assert (model.labels_ == 0).all()
             assert "they are one" in model.selection_.reason
     assert found == [1, 1, 1]
+
+
+@pytest.mark.parametrize("D", [1.0, 2.0, 9.0])
+def test_expected_numbers_are_those_of_the_formulas(D):
+    """log E_F = log(n / m) - 5 - 6 (F - x_D) and log E_s = log(n / m) - 0.4 z², as the module has them."""
+    n, m = 500, np.array([4, 25, 100])
+    evidence = Evidence(n, D)
+    assert evidence.flat == pytest.approx(D / (D + 2))
+    x = 0.15 + 1.7 * np.exp(-D / 7.5)
+    for F in (0.0, 1.0, 4.0):
+        assert evidence.of_persistence(F, 25) == pytest.approx(np.log(n / 25) - 5 - 6 * (F - x))
+    for s in (0.05, 0.4, 0.9):
+        z = (s * np.sqrt(m) + (np.sqrt(D) - 1.4) / 2) * np.sqrt(D * (D + 4)) / (D + 2)
+        expected = np.log(n / m) - 0.4 * np.maximum(z, 0.0) ** 2
+        np.testing.assert_allclose(evidence.of_sharpness(np.full(3, s), m), expected)
+    # what is not sharp is no evidence, however many there are
+    np.testing.assert_allclose(evidence.of_sharpness(np.array([-0.5, 0.0, -np.inf]), m), np.log(n / m))
+    assert Evidence.together(-3.0, -7.0) == Evidence.together(-7.0, -3.0) == pytest.approx(-7.0 + np.log(2))
+
+
+def test_those_are_believed_of_which_few_are_expected_by_chance():
+    """The k-th of all counts where 0.02 k are expected: also where one before it does not."""
+    assert believed(np.log([0.03, 0.5])) == -np.inf
+    assert believed(np.log([0.01, 0.5])) == np.log(0.01)
+    assert believed(np.log([0.055, 0.03, 0.02])) == np.log(0.055)
+    assert believed(np.log([0.061, 0.045, 0.02])) == np.log(0.02)
+    assert believed([]) == -np.inf
+
+
+def test_the_dimension_is_levina_and_bickels():
+    distances = np.sort(np.random.default_rng(0).random((20, 12)) + 0.01, axis=1)
+    near = distances[:, :8]
+    logs = np.log(near[:, -1:] / near[:, :-1]).mean(axis=1)
+    assert dimension(distances) == pytest.approx(1.0 / logs.mean())
+    # copies of an object are no neighbours, and those of a neighbour are one
+    copies = np.sort(np.column_stack([np.zeros((20, 3)), distances, distances[:, 2]]), axis=1)
+    assert dimension(copies) == pytest.approx(1.0 / logs.mean())
+    assert dimension(np.zeros((5, 4))) == 1.0
+    assert (
+        dimension(np.column_stack([np.zeros((5, 2)), np.ones(5), np.full(5, 2.0)])) == 1.0
+    )  # two are too few
+    three = dimension(np.array([[1.0, 2.0, 4.0]]))
+    assert three == pytest.approx(2.0 / (np.log(4.0) + np.log(2.0)))
+    assert dimension(np.array([[1.0, 1.0 + 1e-6, 1.0 + 2e-6]])) == pytest.approx(1e3)  # at most

@@ -91,3 +91,18 @@ def test_evidence_is_the_number_of_sets_times_the_probability_of_one(seed, weigh
     few += -math.lgamma(m + 1) + math.log(2.0 + math.log(v))
     expected = min(every, few) + math.log(2 * pairs) - max(0.0, rarity)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_sets_of_few_edge_ends_are_fewer_than_all_sets():
+    """Ten nodes with one edge among thirty with many: 1 / m! e^(s v) Z(s)^m, and the powers of e of v."""
+    A = np.zeros((40, 40))
+    A[:30, :30] = 1.0 - np.eye(30)
+    A[np.arange(30, 40), np.arange(10)] = A[np.arange(10), np.arange(30, 40)] = 1.0
+    k, null = A.sum(axis=1), Null(sp.csr_array(A))
+    for m, v in ((5, 5), (3, 3), (4, 120)):
+        slopes = [0.0, *np.geomspace(1e-3, 8.0, 60)]
+        few = min(s * v + m * math.log(np.exp(-s * k).sum()) for s in slopes)
+        few += -math.lgamma(m + 1) + math.log(2.0 + math.log(v))
+        every = math.log(comb(40, m))
+        assert null._log_sets(m, v) == pytest.approx(min(few, every))
+        assert (few < every) == (v == m)

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import as_similarity, peel, solve
 from dominantsets.clusters.shift import SHARES, Scale
-from dominantsets.clusters.significance import judge, sharpness
+from dominantsets.clusters.significance import Judgement, judge, sharpness
 from dominantsets.solvers import Problem
 from support import CORNERS
 
@@ -74,3 +74,32 @@ def test_joiners_are_removed_objects_that_would_gain():
         shells += not said.own
         problem.remove(found.members)
     assert shells  # what is left of the four, once they are gone
+
+
+def test_a_judgement_is_by_joiners_and_sharpness():
+    assert Judgement(10, 10, 0.5).own
+    assert not Judgement(10, 11, 0.5).own
+    assert Judgement(10, 0, 0.5).weight == 5.0
+    assert Judgement(10, 0, 0.95).weight == 7.0  # no more than 0.7 counts
+    assert Judgement(10, 11, 0.5).weight == 0.0
+    assert Judgement(400, 0, 0.21).alone
+    assert not Judgement(400, 0, 0.19).alone
+    assert not Judgement(36, 0, 0.49).alone  # few objects must be sharper: 3 / 6
+    assert Judgement(36, 0, 0.51).alone
+    assert Judgement(4, 0, 0.91).alone
+    assert not Judgement(1, 0, 0.99).alone
+
+
+@pytest.mark.parametrize("count", [2, 3, 12])
+def test_sharpness_is_1_less_the_largest_eigenvalue_of_the_centred_similarities(count):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    S, shift = as_similarity(X, "rbf", gamma=0.3), 2.0
+    some = np.arange(count)
+    K = np.exp(-0.3 * np.square(X[some][:, None] - X[some]).sum(axis=2))
+    H = np.eye(count) - 1.0 / count
+    expected = 1.0 - np.linalg.eigvalsh(H @ K @ H)[-1] / (1.0 + shift)
+    assert sharpness(S, shift, some) == pytest.approx(expected)
+    assert sharpness(S, shift, some[:1]) == 1.0
+    assert np.isnan(sharpness(S, shift, some[:0]))
+    assert np.isnan(sharpness(S, -1.0, some))  # kappa is 0
+    assert np.isnan(sharpness(as_similarity(sp.csr_array(K - np.eye(count))), shift, some))

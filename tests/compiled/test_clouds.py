@@ -51,10 +51,10 @@ def test_a_round_is_its_plain_form(seed, m, count, d, nearest, noisy):
 
 def test_nothing_is_lost_where_densities_are_beyond_floating_point():
     """Far from all clusters, and with shares of next to nothing: logarithms are what is added up."""
-    rows, centres = np.array([[0.0], [60.0]]), np.array([[0.0], [1.0], [58.0]])
-    rates, levels = np.array([0.5, 0.5, 2.0]), np.array([0.0, -3.0, 1.0])
-    rest = np.array([-900.0, 0.0, -900.0])
-    sums, outside = np.zeros((3, 4)), np.empty(2)
+    rows, centres = np.array([[0.0], [60.0]]), np.array([[0.0], [1.0], [58.0], [1.0]])
+    rates, levels = np.array([0.5, 0.5, 2.0, 0.5]), np.array([0.0, -3.0, 1.0, 0.0])
+    rest = np.array([-900.0, 0.0, -900.0, -900.0])
+    sums, outside = np.zeros((4, 4)), np.empty(2)
     squares = np.square(centres).sum(axis=1)
     behind = np.full(2, -np.inf)
     likelihood = expect(

@@ -14,7 +14,7 @@ def graph(n, seed):
     A = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.4), 1)
     A = A + A.T
     M = sp.csr_array(A)
-    return A, (M.indptr.astype(np.int64), M.indices.astype(np.int64), M.data), rng
+    return A, (M.indptr.astype(np.int32), M.indices.astype(np.int32), M.data), rng
 
 
 def ascended(parts, shift, support, weights, n, tol=1e-10, work=10**7):

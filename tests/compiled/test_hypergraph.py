@@ -64,7 +64,11 @@ def test_steps_are_the_best_between_the_worst_and_the_best_and_are_recorded(k, s
     r, record = compiled.payoffs(edges, x), np.zeros((budget, 4))
     many, r_many = x.copy(), r.copy()
     why, done = compiled.pairwise(edges, many, r_many, 0.0, budget, record)
+    assert done > 0
     assert (why == 0) == (done == budget)
+    single = np.zeros((1, 4))
+    compiled.pairwise(edges, x.copy(), r.copy(), 0.0, 1, single)
+    assert single[0].tolist() == record[0].tolist()
     for t in range(done):
         i = int(np.argmax(r))
         support = np.flatnonzero(x)

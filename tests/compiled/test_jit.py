@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numba
 import numpy as np
 import pytest
@@ -11,24 +9,28 @@ import pytest
 from dominantsets.compiled import jit
 
 
-@pytest.fixture
-def plain(monkeypatch):
-    """The module as it is under NUMBA_DISABLE_JIT=1."""
+def test_without_compiling_all_of_it_is_plain_python(monkeypatch):
+    """As under NUMBA_DISABLE_JIT=1."""
     monkeypatch.setattr(numba.core.config, "DISABLE_JIT", 1)
-    spec = importlib.util.find_spec(jit.__name__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
-
-def test_without_compiling_all_of_it_is_plain_python(plain):
     def function(x):
         return x
 
     for how in ("compiled", "exact", "reassociated", "watchful"):
-        assert getattr(plain, how)(function) is function
-    assert plain.larger(1.0, 2.0) == plain.larger(2.0, 1.0) == 2.0
-    assert plain.smaller(1.0, 2.0) == plain.smaller(2.0, 1.0) == 1.0
+        assert getattr(jit, how)(function) is function
+    assert jit._ordered(">", max) is max
+
+
+def test_ctrl_c_is_found_among_the_causes_of_an_error():
+    assert jit._is_from_ctrl_c(KeyboardInterrupt())
+    assert not jit._is_from_ctrl_c(SystemError())
+    assert not jit._is_from_ctrl_c(None)
+    caused, during = SystemError(), SystemError()
+    caused.__cause__ = ValueError()
+    caused.__cause__.__context__ = KeyboardInterrupt()
+    during.__context__ = KeyboardInterrupt()
+    assert jit._is_from_ctrl_c(caused)
+    assert jit._is_from_ctrl_c(during)
 
 
 @pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")
@@ -55,9 +57,11 @@ _WAYS = {
 
 @pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")
 def test_the_larger_and_the_smaller_of_two():
+    larger, smaller = jit._ordered(">", max), jit._ordered("<", min)
+
     @numba.njit
     def both(a, b):
-        return jit.larger(a, b), jit.smaller(a, b)
+        return larger(a, b), smaller(a, b)
 
     assert both(1.0, 2.0) == both(2.0, 1.0) == (2.0, 1.0)
     assert both(-np.inf, 0.0) == (0.0, -np.inf)

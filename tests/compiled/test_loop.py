@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import reference
 from dominantsets import Step
 from dominantsets.compiled import loop as _kernels
-from support import given_comparisons, random_similarity
+from support import frozen, given_comparisons, random_similarity
 
 N = 6
 
@@ -143,7 +143,7 @@ def started(B: np.ndarray, x: np.ndarray) -> _kernels.Walk:
 
 
 def ascended(rule, alphas, columns, walk, budget, *, slot=None, record=None, tol=0.0, floor=0.0, clock=0):
-    n = columns.shape[1]
+    n, columns = columns.shape[1], frozen(columns)
     slot = np.arange(n) if slot is None else slot
     stamp = np.full(len(columns), -1)
     none = _kernels.Record(np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8))
@@ -269,6 +269,15 @@ def test_it_comes_back_where_the_gap_is_small():
     assert ascended(_kernels.FW, np.ones(1), A, shifted, 1, tol=tol)[0] == (_kernels.PAUSED, 1)
 
 
+def test_it_comes_back_where_a_step_would_move_nothing():
+    """A difference of payoffs below the rounding of the weights."""
+    A = np.array([[0.0, 1.0], [1.0, 0.0]])
+    walk = started(A - np.eye(2), np.full(2, 0.5))
+    walk.r[0] = 1e-18  # of 0
+    walk.counters[:2] = 0, 1
+    assert ascended(_kernels.PAIRWISE, np.ones(1), A, walk, 9)[0] == (_kernels.LOOK, 0)
+
+
 @pytest.mark.parametrize("removed", [None, 2])
 def test_the_whole_step_goes_to_one_object_and_leaves_removed_ones_out(removed):
     """Nothing is gained by sharing where the shift is very negative: all weight goes to the best object."""
@@ -331,6 +340,9 @@ def test_one_step_of_the_replicator_dynamics():
         np.testing.assert_allclose(y, expected, rtol=1e-12)
         assert size == 7
         assert moved == pytest.approx(np.square(expected - x).sum())
+    y, r = x.copy(), A @ x
+    _kernels.replicate(y, r, 2.0 * (x @ r), 0.0)  # a value that is off: weights sum to 1 all the same
+    np.testing.assert_allclose(y, x * r / (x @ r), rtol=1e-12)
     tiny = np.array([1.0, 1e-289])
     _kernels.replicate(tiny, np.array([1.0, 0.05]), 1.0, 0.0)
     assert tiny.tolist() == [1.0, 0.0]

@@ -148,7 +148,7 @@ def state_of(X, count, with_extra=False):
     extra = np.linspace(0.0, 0.3, n) * with_extra
     t = np.square(X[:, None] - X).sum(axis=2) + extra + extra[:, None]
     np.fill_diagonal(t, -1.0)
-    near = np.argsort(t, axis=1, kind="stable")[:, :count]
+    near = np.ascontiguousarray(np.argsort(t, axis=1, kind="stable")[:, :count])
     squares = np.sort(t, axis=1)[:, 1:LEAST]
     birth = LEAST * squares[:, -1] - squares.sum(axis=1)
     ints = {
@@ -311,6 +311,24 @@ def test_balls_that_lean_on_others_or_have_met_them_die(seed, kappa, d):
         assert state.sharpness[a, 0] == pytest.approx(
             sharpness(state.X, members, state.centre[a], kappa * d, int(farthest))
         )
+
+
+@pytest.mark.parametrize("near", [0.98, 1.02])
+def test_two_balls_have_met_where_their_centres_are_nearer_than_the_width_of_a_top(near):
+    """In squares, meet r2 h2 / (2 (1 + h2)), h2 = kappa / (count r2): the smaller one dies then."""
+    state, kappa = state_of(sample(0), 12), 50.0
+    state.alive[:2], state.size[:2], state.counters[modes.CHAINS] = True, [30, 40], 2
+    state.holder[:30], state.holder[30:] = 0, 1  # the smaller holds most of what both have
+    state.centre[0] = state.X.mean(axis=0)
+    weights, r2 = weights_of(state, 0, kappa)
+    h2 = kappa / (np.count_nonzero(weights) * r2)
+    state.centre[1] = state.centre[0] + [np.sqrt(near * MEET * r2 * h2 / (2.0 * (1.0 + h2))), 0.0]
+    assert weights[:30].sum() > weights[30:].sum()
+    chains = np.array([0, 1])
+    modes.settle(state, chains, modes.lean(state, chains, everybody(36), kappa, 0), kappa, 0, LEAST, MEET)
+    assert state.alive[:2].tolist() == [near > 1.0, True]
+    assert state.into[0] == (1 if near < 1.0 else -1)
+    assert state.size[1] == (70 if near < 1.0 else 40)
 
 
 def test_who_outranks_whom():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dominantsets.compiled import passes
+from support import frozen
 
 NONE, NOBODY = np.empty(0), np.empty(0, dtype=bool)
 
@@ -24,12 +25,12 @@ def tau_of(s, inverse, unit=1.0):
 @pytest.mark.parametrize("count", range(10))
 def test_sums_and_products_of_rows(count):
     rng = np.random.default_rng(count)
-    A, weights, w = rng.normal(size=(12, 5)), rng.normal(size=count), rng.normal(size=5)
+    A, weights, w = frozen(rng.normal(size=(12, 5))), rng.normal(size=count), rng.normal(size=5)
     rows, out = rng.permutation(12)[:count], np.ones(5)
     passes.add_rows(A, rows, weights, out)
     np.testing.assert_allclose(out, 1.0 + weights @ A[rows], atol=1e-13)
     products = np.empty(count)
-    passes.dot_rows(A, w, products)
+    passes.dot_rows(frozen(A[:count]), w, products)
     np.testing.assert_allclose(products, A[:count] @ w, atol=1e-13)
 
 
@@ -109,7 +110,7 @@ def drawn(n, d, seed, scaled, biased):
     form = passes.Affine(1.5, 0.0, scale, bias, 0.5, 0.0)
     U = 1.5 * (X - center) * (scale[:, None] if scaled else 1.0)
     lean = 0.5 * bias if biased else np.zeros(n)
-    return X, center, form, U, lean, rng
+    return frozen(X), center, form, U, lean, rng
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -137,7 +138,7 @@ def test_a_pass_is_its_plain_form(scaled, biased, shared):
 
 
 def test_a_pass_of_rows_so_alike_that_kappa_is_lost_shares_as_one_over_kappa():
-    X, inverse = np.full((4, 2), 3.0), np.array([1e30, 2e30, 1e30, 4e30])
+    X, inverse = frozen(np.full((4, 2), 3.0)), np.array([1e30, 2e30, 1e30, 4e30])
     form = passes.Affine(1.0, 0.0, NONE, NONE)
     _, members, weights, image, f = passes.small_pass(
         X, np.ones(2), form, np.zeros(2), inverse, NOBODY, np.empty(0, np.int64), np.empty(4, np.int64)
@@ -268,7 +269,7 @@ def test_many_steps_are_judged_each_by_itself():
 def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
     n, d = 25, 2
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
+    X = frozen(rng.normal(size=(n, d)))
     center, form = X.mean(axis=0), passes.Affine(1.0, 0.0, NONE, NONE)
     U = X - center
     inverse, keep = np.array([1.0 / shift]), np.empty(n, np.int64)
@@ -315,6 +316,10 @@ def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
     assert (np.diff(trace[:, 0]) >= -1e-9).all()  # never down
     assert set(trace[:, 3]) <= {passes.SAFE, passes.NEWTON}
     assert (trace[:, 1] > 0.0).all()
+    if steps:
+        gap = 2.0 * reach * np.linalg.norm(first[3] - point[0])
+        assert trace[0, :3].tolist() == [point[5], pytest.approx(gap), first[1].size]
+        assert (trace[:, 2] >= d).all()
     if steps > 1:
         assert climb(1)[1] == 1
         assert climb(200, tol=1e6)[:2] == (0, 0)  # within tolerance at once

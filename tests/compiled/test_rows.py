@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from dominantsets.compiled import rows
+from support import frozen
 
 
 def test_sums_of_rows():
     rng = np.random.default_rng(0)
     A, weights = rng.normal(size=(5, 7)), np.array([1.0, 0.0, -2.0, 0.5, 0.0])
     out = np.ones(7)
-    rows.add_all_rows(A, weights, out)
+    rows.add_all_rows(frozen(A), weights, out)
     np.testing.assert_allclose(out, 1.0 + weights @ A, atol=1e-14)
     A[1] = np.nan  # a row of weight 0 is not read
-    rows.add_all_rows(A, weights, out)
+    rows.add_all_rows(frozen(A), weights, out)
     assert np.isfinite(out).all()
 
 

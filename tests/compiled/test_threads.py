@@ -33,6 +33,15 @@ def test_a_grain_is_what_a_thread_is_worth(monkeypatch):
     assert len(threads.thread_slices(2 * threads.GRAIN)) == 2
 
 
+def test_a_new_thread_may_split_its_work(monkeypatch):
+    monkeypatch.setattr(threads, "N_THREADS", 3)
+    found = []
+    other = threading.Thread(target=lambda: found.append(len(threads.thread_slices(300, grain=10))))
+    other.start()
+    other.join()
+    assert found == [3]
+
+
 def test_results_come_in_the_order_of_the_parts(monkeypatch):
     monkeypatch.setattr(threads, "N_THREADS", 3)
     monkeypatch.setattr(threads, "_pools", {})

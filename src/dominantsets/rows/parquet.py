@@ -55,11 +55,10 @@ def parquet_rows(source: Any, columns: Sequence[str] | None = None) -> Any:
     (3, ((200, 200, 200),))
     """
     try:
-        import dask.array
+        import dask.array as da
         from dask.delayed import delayed
     except ModuleNotFoundError as error:
         raise missing_extra("Parquet files larger than memory need", "dask", "dask") from error
-    da: Any = dask.array
     parts: list[Any] = []
     layout: _Layout | None = None
     for path in _files(source):

@@ -30,6 +30,8 @@ class Features:
     """Rows of features on a device, in the precision that they came in."""
 
     stored: Any = None  # all of them, where they are on the device
+    n: int
+    d: int
 
     def __init__(self, X: Tensor) -> None:
         self.stored = self._X = X
@@ -86,7 +88,8 @@ class _Buffer:
             return host.to(self._device, copy=True)  # the rows must be the caller's own
         with torch.cuda.stream(self._lane):
             block = host.to(self._device, non_blocking=True)
-            self._copied = self._lane.record_event()
+            # threads that wait for it sleep
+            self._copied = self._lane.record_event(torch.cuda.Event(blocking=True))
         now = torch.cuda.current_stream(self._device)
         now.wait_event(self._copied)
         block.record_stream(now)  # it was made on the lane, and may not be used again before this is done
@@ -108,7 +111,7 @@ class Streamed(Features):
     def blocks(self, height: int) -> Iterator[tuple[int, Tensor]]:
         height = max(1, min(height, self.n, STREAM_BYTES // (self.d * self._rows.dtype.itemsize)))
         card = self.device.type == "cuda"
-        lane = torch.cuda.Stream(self.device) if card else None  # type: ignore[no-untyped-call]
+        lane = torch.cuda.Stream(self.device) if card else None
         begins, threads = list(range(0, self.n, height)), min(READERS, N_THREADS)
         with ThreadPoolExecutor(threads) as pool:
             buffers = [_Buffer(height, self, pool, threads, lane) for _ in begins[:BUFFERS]]
@@ -175,7 +178,7 @@ def chosen_device(device: Any) -> torch.device:
 def room_on(device: Any, of_host: float) -> float:
     """Bytes of features that may stay on a device; the host's own are given."""
     target = chosen_device(device)
-    return RESIDENT_SHARE * torch.cuda.mem_get_info(target)[0] if target.type == "cuda" else of_host
+    return RESIDENT_SHARE * float(torch.cuda.mem_get_info(target)[0]) if target.type == "cuda" else of_host
 
 
 def load(X: Any, device: Any = None) -> Features:
