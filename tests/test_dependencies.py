@@ -21,7 +21,12 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 USERS = ("plot", "cli", "io", "dask", "gpu")  # extras of the package's own parts
 NEEDED_BY = {"gpu": "torch", "dask": "dask"}  # extras that the tests may lack
-CALLED_OTHERWISE = {"sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow"}
+CALLED_OTHERWISE = {
+    "_pytest": "pytest",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "PIL": "pillow",
+}
 WITH_TORCH = {"triton"}  # a part of torch's installation, looked for and not demanded
 
 
@@ -54,7 +59,10 @@ def test_what_benchmarks_need_is_declared():
     if not scripts:
         pytest.skip("the sdist has no benchmarks")
     extras = PROJECT["optional-dependencies"]
-    asked = [*PROJECT["dependencies"], *(r for extra in (*USERS, "benchmarks") for r in extras[extra])]
+    asked = [
+        *PROJECT["dependencies"],
+        *(r for extra in (*USERS, "test", "benchmarks") for r in extras[extra]),
+    ]
     found = set()
     for script in scripts:
         tree = ast.parse(script.read_text(encoding="utf-8"))
