@@ -205,6 +205,23 @@ def computed(X: Any) -> NDArray[Any]:
     return np.concatenate([chunk.cpu().double().numpy() if is_tensor(chunk) else chunk for chunk in chunks])
 
 
+def read_later(
+    read: Callable[..., Any], pieces: Sequence[tuple[tuple[Any, ...], tuple[int, int], str]]
+) -> Any:
+    """A Dask array of rows that are read when asked for: arguments, shape and type of each piece."""
+    try:
+        import dask.array as da
+        from dask.delayed import delayed
+    except ModuleNotFoundError as error:
+        raise missing_extra("Parquet files larger than memory need", "dask", "dask") from error
+    parts = [
+        da.from_delayed(delayed(read, pure=True)(*arguments), shape, dtype=dtype)
+        for arguments, shape, dtype in pieces
+    ]
+    rows: Any = da.concatenate(parts)
+    return rows
+
+
 def _array(X: Any) -> Any:
     """A 2-D array of numbers with known chunks, whole rows in each."""
     try:

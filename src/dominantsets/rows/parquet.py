@@ -54,12 +54,7 @@ def parquet_rows(source: Any, columns: Sequence[str] | None = None) -> Any:
     >>> model.n_clusters_, model.labels_.chunks
     (3, ((200, 200, 200),))
     """
-    try:
-        import dask.array as da
-        from dask.delayed import delayed
-    except ModuleNotFoundError as error:
-        raise missing_extra("Parquet files larger than memory need", "dask", "dask") from error
-    parts: list[Any] = []
+    pieces: list[Any] = []
     layout: _Layout | None = None
     for path in _files(source):
         with _opened(path) as file:
@@ -72,10 +67,11 @@ def parquet_rows(source: Any, columns: Sequence[str] | None = None) -> Any:
             sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
         changed = path.stat()  # the name of a chunk: another one once the file has changed
         for group, size in enumerate(sizes):
-            read = delayed(_read, pure=True)(str(path), group, layout, changed.st_size, changed.st_mtime_ns)
-            parts.append(da.from_delayed(read, (size, layout.width), dtype=layout.dtype))
-    rows: Any = da.concatenate(parts)
-    return rows
+            version = (changed.st_size, changed.st_mtime_ns)
+            pieces.append(((str(path), group, layout, *version), (size, layout.width), layout.dtype))
+    from dominantsets.rows.chunks import read_later  # not loaded where rows are in memory
+
+    return read_later(_read, pieces)
 
 
 def _files(source: Any) -> list[Path]:
