@@ -248,15 +248,14 @@ def client():
         yield client
 
 
-def held_kinds(run):
-    from dominantsets.rows import cluster
-
-    return sorted({type(block).__name__ for block in cluster._held.get(run, {}).values()})
-
-
 @pytest.mark.subprocess
 @pytest.mark.parametrize("affinity", [*LOW_RANK, "laplacian"])
 def test_two_workers_find_what_is_found_in_memory(client, affinity, monkeypatch):
+    def held_kinds(run):  # a function of the test's own travels whole, one of a module by its name
+        from dominantsets.rows import cluster
+
+        return sorted({type(block).__name__ for block in cluster._held.get(run, {}).values()})
+
     monkeypatch.setattr(kernel, "LARGE", 100)
     options = {"affinity": affinity, "algorithm": WORKING.get(affinity, "auto"), "random_state": 0}
     options |= {"n_starts": 4} if affinity == "cosine" else {}
