@@ -28,7 +28,6 @@ settings.register_profile(
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("few", settings.get_profile("dominantsets"), max_examples=8)  # once more, elsewhere
 settings.load_profile("dominantsets")
 # Matrices are small here: on a busy machine the threads of BLAS wait for each other longer than they work.
 threadpool_limits(1, user_api="blas")
