@@ -211,7 +211,7 @@ import numpy as np, torch
 from dominantsets import as_similarity
 from dominantsets.rows import fused
 from dominantsets.rows.tensor_operations import local
-from dominantsets.rows.tensor_points import TensorPoints, _radius
+from dominantsets.rows.tensor_points import _radius
 from dominantsets.solvers import tensor_dual
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if device == "cpu":
