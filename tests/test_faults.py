@@ -84,7 +84,7 @@ def fitted(path=None):
     ("operation", "error"),
     [
         ("write", "ENOSPC"),  # there are many
-        *product(("open", "fsync", "rename", "chmod", "create"), ("ENOSPC", "EIO", "EACCES")),
+        *product(("open", "fsync", "rename"), ERRORS),
     ],
 )
 def test_a_run_goes_on_where_its_checkpoint_cannot_be_written(tmp_path, operation, error):

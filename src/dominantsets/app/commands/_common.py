@@ -180,7 +180,11 @@ def in_a_sentence() -> Iterator[list[str | Path]]:
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
         raise typer.Exit(0) from None
-    except (ModuleNotFoundError, ValueError, MemoryError, OSError) as error:
+    except MemoryError as error:  # Python's own says nothing
+        raise fail(
+            str(error) or "there is not enough memory; free some, or use a part of the data."
+        ) from error
+    except (ModuleNotFoundError, ValueError, OSError) as error:
         raise fail(str(error)) from error
     except KeyboardInterrupt:
         done = ", ".join("the table" if path == "-" else str(path) for path in written)
