@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +17,10 @@ except ImportError:  # some distributions leave it out
     api = None
 
 WHY = "_testcapi, by which allocations fail, is not part of this Python" if api is None else ""
-SECONDS = 2.0  # of the processor, after which a run has hung
-_CODES = ("passed", "done", "raised")
-_PLACE = re.compile(r'File "(.*?)", line (\d+) in (\w+)')
+SECONDS = 10.0  # of the processor, after which a run has hung
+MANY = 1_000_000  # allocations
+_CODES = {0: "passed", 1: "done"}
+_PLACE = re.compile(r'File "(.*?)", line \d+,? in (\S+)')
 
 
 class Outcome(NamedTuple):
@@ -34,64 +35,81 @@ class Outcome(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The library, file and function where a run hung or died."""
-        found = _PLACE.search(self.said)
-        if found is None:
+        """The library, file and function where a run hung, died or failed."""
+        places = _PLACE.findall(self.said)
+        if not places:
             return "nowhere known"
-        path, function = Path(found[1]), found[3]
+        name, function = places[0 if self.kind in ("hung", "died") else -1]  # the innermost
+        path = Path(name)
         inside = path.parts[path.parts.index("site-packages") + 1 :] if "site-packages" in path.parts else ()
         ours = path.parts[path.parts.index("src") + 1 :] if "dominantsets" in path.parts else ()
         return f"{'/'.join(inside or ours) or 'Python, ' + path.name} ({function})"
 
 
-def outcome(work: Callable[[], Any], n: int, forever: bool, said: Path) -> Outcome:
+def outcome(work: Callable[[], Any], n: int, forever: bool, said: Path, seconds: float = SECONDS) -> Outcome:
     """Run ``work`` where the allocation number ``n`` fails, and ``forever`` all that follow."""
+
+    def fail() -> int:
+        code = 0
+        api.set_nomemory(n, 0 if forever else n + 1)
+        try:
+            work()
+            try:
+                bytes(100)
+            except MemoryError:
+                code = 1
+        finally:
+            api.remove_mem_hooks()
+        return code
+
+    return forked(fail, said, seconds)
+
+
+def forked(work: Callable[[], int], said: Path, seconds: float) -> Outcome:
+    """What becomes of ``work``, which returns 0 or 1, in a fork with so many seconds of the processor."""
     child = os.fork()
     if child == 0:
-        _fail(work, n, forever, os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
+        _live(work, os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     words = said.read_text(encoding="utf-8", errors="replace")
     if code < 0:
         return Outcome("hung" if -code == signal.SIGPROF else "died", words)
-    kind = _CODES[code]
-    return Outcome(words.split("\n")[0] if kind == "raised" else kind, words)
+    return Outcome(words.split("\n")[0] if code == 2 else _CODES.get(code, f"code {code}"), words)
 
 
-def _fail(work: Callable[[], Any], n: int, forever: bool, said: int) -> None:
-    """The life of a fork. What is needed while there is no memory is there before."""
-    code, caught = 99, None
+def _live(work: Callable[[], int], said: int, seconds: float) -> None:
+    code = 99
     try:
+        os.dup2(said, 2)
         faulthandler.enable(said)
-        faulthandler.register(signal.SIGPROF, said, chain=True)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        api.set_nomemory(n, 0 if forever else n + 1)
+        faulthandler.register(signal.SIGPROF, said, chain=True)  # and then it dies of it
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            work()
-            code = 0
-            try:
-                bytes(1000)
-            except MemoryError:
-                code = 1
+            code = work()
         except BaseException as error:
-            code, caught = 2, error
-        api.remove_mem_hooks()
-        if caught is not None:
-            lines = [type(caught).__name__, str(caught), *traceback.format_exception(caught)]
-            os.write(said, "\n".join(lines).encode())
+            lines = [type(error).__name__, str(error), *traceback.format_exception(error)]
+            os.ftruncate(said, 0)
+            os.pwrite(said, "\n".join(lines).encode(), 0)
+            code = 2
     finally:  # whatever comes: what follows here is not this process's
         os._exit(code)
 
 
-def outcomes(work: Callable[[], Any], said: Path, spread: int | None = None) -> Iterator[Outcome]:
-    """The first, the second, ... allocation fails, alone and with all that follow, until there are no so many.
+def total(work: Callable[[], Any], said: Path) -> int:
+    """How many allocations a run makes: what it leaves of many is counted."""
 
-    Each outcome has to be looked at before the next run. ``spread``: steps grow by a share of n, 1 / spread.
-    """
-    n = 0
-    while True:
-        yield outcome(work, n, False, said)
-        last = outcome(work, n, True, said)
-        yield last
-        if last.kind == "passed":
-            return
-        n += 1 if spread is None else max(1, n // spread)
+    def count() -> int:
+        left = iter([None] * MANY)
+        api.set_nomemory(MANY, 0)
+        try:
+            work()
+            for _ in left:
+                bytes(100)  # one allocation; large ones count twice
+        except MemoryError:
+            pass
+        finally:
+            api.remove_mem_hooks()
+        os.write(2, str(left.__length_hint__()).encode())
+        return 0
+
+    return int(forked(count, said, SECONDS).said)

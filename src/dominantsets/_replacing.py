@@ -1,9 +1,9 @@
 """A file that is written whole or not at all, whatever fails on the way.
 
 Also where memory runs out, and stays so while a block is left: a draft's name is known before there is a
-file, and as bytes, which the system takes as they are. Functions are short, because a place beyond the 256th of
-a function is a number that CPython 3.11 makes when it leaves a block, and it never comes back where it cannot.
-Names are text, because Python makes a TypeError of a lack of memory where it asks a Path for its name.
+file, and as bytes, which the system takes as they are. Functions are short: where CPython (3.11 to 3.13)
+leaves a block beyond the 256th place of a function, it makes a number of that place, and without memory
+tries so forever. Names are text: asked for a Path's name without memory, Python raises TypeError.
 """
 
 from __future__ import annotations

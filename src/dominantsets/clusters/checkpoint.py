@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dominantsets._checks import is_lack_of_memory, memory_explained
 from dominantsets._replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
@@ -63,25 +64,8 @@ class Checkpoint:
         """What an earlier run left, None where there is no file."""
         if not os.path.exists(self._path):
             return None
-        try:
-            with open(self._path, "rb") as stream:
-                raw = stream.read()
-        except OSError as error:
-            raise ValueError(
-                f"checkpoint={self._path!r} cannot be read ({error.strerror or error})."
-            ) from error
-        try:
-            with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-                content = {name: arrays[name] for name in arrays.files}
-            about = json.loads(bytes(content["about"]).decode("utf-8"))
-            before, found = about["signature"], _read(content, about)
-        except MemoryError:
-            raise
-        except Exception as error:  # zip, zlib, NumPy's headers, and numbers that are not there
-            raise ValueError(
-                f"checkpoint={self._path!r} is not a checkpoint, or it is damaged; delete it or name "
-                "another file."
-            ) from error
+        with memory_explained(f"checkpoint={self._path!r} cannot be read: there is no memory for it."):
+            before, found = self._parsed(self._read())
         other = [name for name in self._signature if before.get(name) != self._signature[name]]
         if other:
             names = [name for name in other if name != "data"]
@@ -89,6 +73,25 @@ class Checkpoint:
             what = f"other parameters ({', '.join(names)})" if same else "other data"
             raise ValueError(f"checkpoint={self._path!r} belongs to {what}; delete it or name another file.")
         return found
+
+    def _read(self) -> bytes:
+        try:
+            with open(self._path, "rb") as stream:
+                return stream.read()
+        except OSError as error:
+            why = error.strerror or error
+            raise ValueError(f"checkpoint={self._path!r} cannot be read ({why}).") from error
+
+    def _parsed(self, raw: bytes) -> tuple[dict[str, str], Snapshot]:
+        try:
+            return _parsed(raw)
+        except Exception as error:  # zip, zlib, NumPy's headers, and numbers that are not there
+            if is_lack_of_memory(error):
+                raise
+            raise ValueError(
+                f"checkpoint={self._path!r} is not a checkpoint, or it is damaged; delete it or name "
+                "another file."
+            ) from error
 
     def save(
         self,
@@ -99,21 +102,24 @@ class Checkpoint:
     ) -> None:
         """Write all clusters found so far, whole or not at all.
 
-        Where that fails, what has been found is in memory, and worth more than its copy: the run goes on.
+        Whatever fails, also for a lack of memory, of which libraries make many kinds of errors: what has been
+        found is worth more than its copy, and the run goes on.
         """
         try:
-            self._write(self._arrays(clusters, n_passes, random_state, end))
-        except (OSError, MemoryError) as error:
+            whole = io.BytesIO()  # before there is a draft: short of memory, zipfile may hang
+            np.savez(whole, **self._arrays(clusters, n_passes, random_state, end))
+            self._write(whole.getbuffer())
+        except Exception as error:
             why = getattr(error, "strerror", None) or str(error) or "there is no memory left for it"
             warnings.warn(
-                f"checkpoint={self._path!r} cannot be written ({why}); the run goes on, and the file stays as "
-                "it was.",
+                f"checkpoint={self._path!r} cannot be written ({why}); the run goes on, and the file stays "
+                "as it was.",
                 stacklevel=2,
             )
 
-    def _write(self, arrays: dict[str, Any]) -> None:
+    def _write(self, content: memoryview) -> None:
         with replacing(self._path) as draft, open(draft, "wb") as stream:
-            np.savez(stream, **arrays)
+            stream.write(content)
 
     def _arrays(
         self,
@@ -146,7 +152,15 @@ class Checkpoint:
         return arrays
 
 
-def _read(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
+def _parsed(raw: bytes) -> tuple[dict[str, str], Snapshot]:
+    """The signature and what belongs to it."""
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        content = {name: arrays[name] for name in arrays.files}
+    about = json.loads(bytes(content["about"]).decode("utf-8"))
+    return about["signature"], _snapshot(content, about)
+
+
+def _snapshot(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
     clusters = []
     for k, row in enumerate(about["clusters"]):
         status, margin = Status(row.pop("status")), row.pop("margin")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
@@ -154,6 +155,7 @@ class _Guarded(Monitor):
             return self.halt
 
 
+@memory_explained(NO_MEMORY)
 @kept()
 def solve(
     S: Any,

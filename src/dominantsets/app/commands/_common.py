@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets.app.commands._interrupts import at_work
 from dominantsets.compiled.interrupts import kept
 
@@ -175,16 +176,12 @@ def in_a_sentence() -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
-        with at_work(), kept():
+        with memory_explained(NO_MEMORY), at_work(), kept():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
         raise typer.Exit(0) from None
-    except MemoryError as error:  # Python's own says nothing
-        raise fail(
-            str(error) or "there is not enough memory; free some, or use a part of the data."
-        ) from error
-    except (ModuleNotFoundError, ValueError, OSError) as error:
+    except (ModuleNotFoundError, ValueError, MemoryError, OSError) as error:
         raise fail(str(error)) from error
     except KeyboardInterrupt:
         done = ", ".join("the table" if path == "-" else str(path) for path in written)

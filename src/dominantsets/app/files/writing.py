@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets import _replacing
-from dominantsets._checks import missing_extra
+from dominantsets._checks import memory_explained, missing_extra
 from dominantsets.app.files._common import FileError, Table
 
 GRAPHS = (".graphml", ".gexf")
@@ -26,7 +26,10 @@ def replacing(path: str | Path) -> Iterator[str]:
     if os.path.isdir(path):
         raise FileError(f"{path}: this is a directory, not a file to write.")
     try:
-        with _replacing.replacing(path) as draft:
+        with (
+            memory_explained(f"{path}: cannot be written: there is no memory for it."),
+            _replacing.replacing(path) as draft,
+        ):
             yield draft
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
@@ -57,8 +60,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _fill(path: str | Path, newline: str | None, fill: Callable[[Any], Any]) -> None:
-    # A short function: where memory has run out, CPython 3.11 never comes back from a block in a long one, whose
-    # places have numbers that are not kept ready.
+    # apart, because a block of a long function is not left where memory has run out (_replacing.py)
     with replacing(path) as draft, open(draft, "w", encoding="utf-8", newline=newline) as stream:
         fill(stream)
 
