@@ -28,7 +28,7 @@ from no_memory import Outcome, forked, outcome, total
 from test_faults import MEMORY_CASES, OLD
 
 SHORT, SECONDS = 0.1, 10.0  # of the processor, after which a file, and a fit, have hung
-ROOM = 2**26  # bytes that are more than enough for a fit of X
+ROOM, LIMITS = 2**26, 40  # bytes that are more than enough for a fit of X, and levels below them
 FITS: dict[str, dict[str, Any]] = {
     "peeling": {"n_clusters": 4, "affinity": "laplacian", "shift": 2.0},
     "scales": {"affinity": "sqeuclidean"},
@@ -42,8 +42,13 @@ def seen_in(found: Outcome) -> str:
     return found.kind if found.kind in ("MemoryError", "FileError") else f"{found.kind}: {found.place}"
 
 
-def files(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
-    """Every allocation while a file is written or read, alone and with all that follow."""
+def spread(most: int, count: int) -> list[int]:
+    """Numbers below ``most``: all, or so many."""
+    return [int(n) for n in np.linspace(0, most - 1, min(most, count))]
+
+
+def files(count: int, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Every allocation while a file is written or read, or so many, alone and with all that follow."""
     for name, case in MEMORY_CASES.items():
         path, seen = folder / "out" / name, Counter[str]()
         path.parent.mkdir(exist_ok=True)
@@ -52,7 +57,7 @@ def files(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
         new = path.read_bytes()
         path.write_bytes(old := new if name == "read" else OLD)
         seen["allocations"] = total(work, folder / "said")
-        for n, forever in product(range(seen["allocations"]), (False, True)):
+        for n, forever in product(spread(seen["allocations"], count), (False, True)):
             found = outcome(work, n, forever, folder / "said", SHORT)
             seen["runs"] += 1
             seen[("from then on, " if forever else "") + seen_in(found)] += 1
@@ -118,17 +123,17 @@ def fits(count: int, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
         case.path.unlink(missing_ok=True)
         everything = total(case.must_be_same, folder / "said")
         case.path.unlink(missing_ok=True)
-        for n in np.linspace(0, everything - 1, min(count, everything)).astype(int).tolist():
+        for n in spread(everything, count):
             case.after(partial(outcome, case.must_be_same, n, False, folder / "said", SECONDS), seen)
         seen["allocations"] = everything
         yield f"fit, {name}", seen
 
 
-def limits(count: int, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
-    """So many limits of the address space, during fits with a checkpoint."""
+def limits(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Limits of the address space, during fits with a checkpoint."""
     for name, options in FITS.items():
         case, seen = Fit.of(options, X, folder / "run.npz"), Counter[str]()
-        for room in np.linspace(0, ROOM, count).astype(int).tolist():
+        for room in spread(ROOM, LIMITS):
             case.after(partial(forked, partial(case.within, room), folder / "said", SECONDS), seen)
         yield f"limit, {name}", seen
 
@@ -137,7 +142,7 @@ def allocations(count: int, folder: Path) -> dict[str, Any]:
     rows = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for part in (files(folder), fits(count, folder), limits(count, folder)):
+        for part in (files(count, folder), fits(count // 10, folder), limits(folder)):
             for name, seen in part:
                 rows[name] = dict(sorted(seen.items()))
                 print(name, rows[name], flush=True)

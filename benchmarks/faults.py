@@ -160,7 +160,7 @@ PARTS: dict[str, tuple[Part, int]] = {  # and how many
     "fits": (during_fits, 500),
     "commands": (during_commands, 250),
     "fresh": (in_new_interpreters, 250),
-    "allocations": (without_memory, 300),
+    "allocations": (without_memory, 10_000),
     "memory": (memory, 10_000),
     "soak": (soak, 3_600),
 }
@@ -169,7 +169,7 @@ PARTS: dict[str, tuple[Part, int]] = {  # and how many
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="*", default=list(PARTS), choices=[*PARTS, []])
-    parser.add_argument("--count", type=int, help="of signals or fits, or seconds of the soak")
+    parser.add_argument("--count", type=int, help="of signals, fits or allocations, or seconds of the soak")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
