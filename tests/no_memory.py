@@ -19,15 +19,15 @@ except ImportError:  # some distributions leave it out
 WHY = "_testcapi, by which allocations fail, is not part of this Python" if api is None else ""
 SECONDS = 10.0  # of the processor, after which a run has hung
 MANY = 1_000_000  # allocations
-_CODES = {0: "passed", 1: "done"}
+_CODES = {0: "passed", 1: "done", 3: "wrong"}
 _PLACE = re.compile(r'File "(.*?)", line \d+,? in (\S+)')
 
 
 class Outcome(NamedTuple):
     """What became of a run.
 
-    ``kind`` is "passed" (all allocations failed from then on, and there was none), "done", "hung", "died" or
-    the name of an error; ``said`` the error with its traceback, or where it hung or died.
+    ``kind`` is "passed" (all allocations failed from then on, and there was none), "done", "wrong", "hung",
+    "died" or the name of an error; ``said`` the error with its traceback, or where it hung or died.
     """
 
     kind: str
@@ -46,8 +46,18 @@ class Outcome(NamedTuple):
         return f"{'/'.join(inside or ours) or 'Python, ' + path.name} ({function})"
 
 
-def outcome(work: Callable[[], Any], n: int, forever: bool, said: Path, seconds: float = SECONDS) -> Outcome:
-    """Run ``work`` where the allocation number ``n`` fails, and ``forever`` all that follow."""
+def outcome(
+    work: Callable[[], Any],
+    n: int,
+    forever: bool,
+    said: Path,
+    seconds: float = SECONDS,
+    right: Callable[[], bool] = lambda: True,
+) -> Outcome:
+    """Run ``work`` where the allocation number ``n`` fails, and ``forever`` all that follow.
+
+    Where it is done, ``right`` says whether well.
+    """
 
     def fail() -> int:
         code = 0
@@ -60,16 +70,16 @@ def outcome(work: Callable[[], Any], n: int, forever: bool, said: Path, seconds:
                 code = 1
         finally:
             api.remove_mem_hooks()
-        return code
+        return code if right() else 3
 
     return forked(fail, said, seconds)
 
 
 def forked(work: Callable[[], int], said: Path, seconds: float) -> Outcome:
-    """What becomes of ``work``, which returns 0 or 1, in a fork with so many seconds of the processor."""
+    """What becomes of ``work``, which returns a number, in a fork with so many seconds of the processor."""
     child = os.fork()
     if child == 0:
-        _live(work, os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), seconds)
+        _live(work, os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     words = said.read_text(encoding="utf-8", errors="replace")
     if code < 0:
@@ -89,7 +99,7 @@ def _live(work: Callable[[], int], said: int, seconds: float) -> None:
         except BaseException as error:
             lines = [type(error).__name__, str(error), *traceback.format_exception(error)]
             os.ftruncate(said, 0)
-            os.pwrite(said, "\n".join(lines).encode(), 0)
+            os.write(said, "\n".join(lines).encode())
             code = 2
     finally:  # whatever comes: what follows here is not this process's
         os._exit(code)

@@ -310,12 +310,13 @@ def without_memory(parts: dict[str, dict[str, int]]) -> Iterator[str]:
 
     runs, hung, died, other = (counted(what, False) for what in ("runs", "hung: ", "died: ", "Error: "))
     halves, drafts = counted("half a file", False), counted("drafts", False)
-    yield f"{halves} halves of files and {drafts} drafts in {runs:,} runs, of which {hung:,} hung, {died} died"
+    yield f"{halves} halves and {drafts} drafts in {runs:,} runs, of which {hung:,} hung, {died} died"
     yield f"and {other} ended with another error"
     runs, same, died, hung, other = (
         counted(what, True) for what in ("runs", "same answer", "died: ", "hung: ", "Error: ")
     )
-    yield f"{same:,} of {runs:,} with the same answer after it; {died} died, {hung} hung, {other} with another error"
+    yield f"{same:,} of {runs:,} with the same answer after it; {died} died, {hung} hung"
+    yield f"and {other} had another error"
 
 
 FAULTS = ("traceback", "lost", "wrong", "slow", "found, and not kept")  # of Ctrl-C

@@ -202,12 +202,19 @@ def test_whichever_allocation_fails_a_file_is_the_old_one_or_the_new_one(tmp_pat
         assert ends.count("MemoryError") > 5
 
 
+def caused_by_memory():
+    error = SystemError("<class 'zip'> returned a result with an exception set")
+    error.__cause__ = MemoryError()
+    return error
+
+
 @pytest.mark.parametrize(
     "error",
     [
         MemoryError(),
         RuntimeError("can't allocate lock"),
         SystemError("<ufunc 'subtract'> returned NULL without setting an exception"),
+        caused_by_memory(),
     ],
 )
 def test_a_lack_of_memory_is_a_sentence(monkeypatch, tmp_path, error):

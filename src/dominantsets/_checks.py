@@ -86,7 +86,8 @@ _SIGNS = ("can't allocate", "without setting an exception", "without exception s
 
 def is_lack_of_memory(error: BaseException) -> bool:
     """Whether memory is what is missing: Python says of a lock that it "can't allocate" it, NumPy nothing."""
-    return isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS)
+    of_it = isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, MemoryError)
+    return of_it or isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS)
 
 
 @contextmanager
