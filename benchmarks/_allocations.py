@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.datasets import make_blobs
 
 from _interrupts import X
 from dominantsets import DominantSets
@@ -28,7 +29,7 @@ from no_memory import Outcome, forked, outcome, total
 from test_faults import MEMORY_CASES, OLD
 
 SHORT, SECONDS = 0.1, 10.0  # of the processor, after which a file, and a fit, have hung
-ROOM, LIMITS = 2**26, 40  # bytes that are more than enough for a fit of X, and levels below them
+ROWS, ROOM, LIMITS = 3000, 2**28, 8  # a fit of so many, bytes that are enough for it, and levels below them
 FITS: dict[str, dict[str, Any]] = {
     "peeling": {"n_clusters": 4, "affinity": "laplacian", "shift": 2.0},
     "scales": {"affinity": "sqeuclidean"},
@@ -131,12 +132,12 @@ def fits(count: int, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
 
 
 def limits(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
-    """Limits of the address space, during fits with a checkpoint."""
-    for name, options in FITS.items():
-        case, seen = Fit.of(options, X, folder / "run.npz"), Counter[str]()
-        for room in spread(ROOM, LIMITS):
-            case.after(partial(forked, partial(case.within, room), folder / "said", SECONDS), seen)
-        yield f"limit, {name}", seen
+    """Limits of the address space, during a fit with a checkpoint whose arrays are large."""
+    rows, _ = make_blobs(ROWS, centers=8, n_features=4, random_state=0)
+    case, seen = Fit.of(FITS["peeling"], rows, folder / "run.npz"), Counter[str]()
+    for room in spread(ROOM, LIMITS):
+        case.after(partial(forked, partial(case.within, room), folder / "said", SECONDS), seen)
+    yield "limit, peeling", seen
 
 
 def allocations(count: int, folder: Path) -> dict[str, Any]:
