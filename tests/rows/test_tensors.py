@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import warnings
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -209,7 +209,8 @@ def test_one_sweep_a_pass_and_a_second_at_most_in_the_first():
 FUSED = """
 import numpy as np, torch
 from dominantsets import as_similarity
-from dominantsets.rows import fused
+from dominantsets.rows import fused, tensor_scores
+from dominantsets.rows.base import Cores
 from dominantsets.rows.tensor_operations import local
 from dominantsets.rows.tensor_points import _radius
 from dominantsets.solvers import tensor_dual
@@ -239,6 +240,22 @@ for kind in ("sqeuclidean", "cosine", "linear"):
             owner = trials[1].tiles.owner[:, None].expand_as(members)[members]
             support = set(zip(trials[1].tiles.objects[members].tolist(), owner.tolist()))
             assert all(support <= them for them in found)
+def cores(rows, recipe, k):
+    sets = [(np.sort(rng.choice(700, 40, replace=False)), np.full(40, 1 / 40)) for _ in range(k)]
+    numbers = (rng.uniform(0.5, 2.0, size=k) for _ in range(3))
+    return Cores(rows.mix_each(recipe, sets), *numbers)
+tensor_scores.WORTH_A_KERNEL = 1
+for kind in ("sqeuclidean", "cosine"):
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int8):
+        for d, k, far in ((37, 90, 0.0), (300, 5, 0.0), (37, 1, 0.0), (37, 20, 50.0)):
+            X = torch.tensor(10.0 * rng.normal(size=(700, d)) + far).to(dtype).to(device)
+            X[3] = 0
+            S = as_similarity(X, kind)
+            scores = tensor_scores.Scores(local(S.rows.block, S.recipe), cores(S.rows, S.recipe, k))
+            plain, (best, top) = scores.plainly(), scores.best()
+            assert not fused.broken
+            torch.testing.assert_close(top, plain[1], rtol=1e-10, atol=1e-8)
+            assert torch.equal(best, plain[0])
 for m in (5, 5_000):
     t = torch.tensor(rng.exponential(size=(9, m)), device=device)
     kappa = torch.tensor(rng.uniform(0.1, 0.5 * m, size=9), device=device)
@@ -734,8 +751,10 @@ def test_many_starts_at_shifts_of_their_own_are_as_many_problems(kind, device):
     starts = [Point(np.sort(some), shares) for some in objects]
     shifts = plain.self_similarity * np.array([0.5, 2.0, 8.0, 0.1, 30.0, 90.0])
     options = SolverOptions().checked()
-    ours = list(make_problem(S, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
-    theirs = list(make_problem(plain, float(shifts[0])).solve_each(starts, shifts, options, Monitor()))
+    ours, theirs = (
+        list(chain(*make_problem(some, float(shifts[0])).solve_each(starts, shifts, options, Monitor())))
+        for some in (S, plain)
+    )
     A = formula(kind, X)
     for one, other, shift in zip(ours, theirs, shifts, strict=True):
         assert one.shift == other.shift == shift

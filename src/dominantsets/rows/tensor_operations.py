@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.members import joined
 from dominantsets.rows.base import LARGEST, Cores, Mixture, Recipe, Sums, Survey, scatter_of
 from dominantsets.rows.operations import Few
 from dominantsets.rows.rule import Rule
+from dominantsets.rows.tensor_scores import Scores
 from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
@@ -167,6 +169,12 @@ class FormulaTensors:
             values, squares = torch.where(there, values * squares.rsqrt(), 0.0), there.double()
         own = self.formula.offset if self.formula.has_bias else self.formula.own(squares)
         return values, self.formula.bias(squares), own
+
+    def lifted(self, columns: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
+        """Rows u and their b, in blocks for which so many float64 numbers a row fit besides."""
+        for begin, raw in self.features.blocks(self.height(columns + 3 * self.d)):
+            u = self.lift(raw)
+            yield slice(begin, begin + len(raw)), u, self.bias(u)
 
     def at(self, objects: Tensor) -> Tensor:
         """u of these objects, in float64."""
@@ -409,10 +417,9 @@ def mix(rows: TensorBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mi
 
 def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
     here = local(rows, recipe)
-    tiles = Tiles(
-        rows.at(np.concatenate([objects for objects, _ in sets])), np.array([len(one[0]) for one in sets])
-    )
-    weights = tiles.spread(rows.send(np.concatenate([weights for _, weights in sets])))
+    objects, counts = joined([objects for objects, _ in sets]), np.array([len(one[0]) for one in sets])
+    tiles = Tiles(rows.at(objects), counts)
+    weights = tiles.spread(rows.send(joined([weights for _, weights in sets])))
     mixed, bias_sums = map(rows.host, here.mixtures(tiles, weights))
     totals = [float(weights.sum()) for _, weights in sets]
     return [Mixture(*one) for one in zip(mixed / here.root, bias_sums.tolist(), totals, strict=True)]
@@ -428,22 +435,15 @@ def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints,
 def products_of_columns(rows: TensorBlock, recipe: Recipe, along: Floats) -> Floats:
     here, d = local(rows, recipe), len(along)
     out = torch.zeros((d + 2, d + 2), dtype=torch.float64, device=rows.device)
-    for _, u, bias in _blocks(here, d + 2):
+    for _, u, bias in here.lifted(4 * (d + 2)):
         t = -(u @ rows.send(along)) if bias is None else bias - u @ rows.send(along)
         W = torch.cat([u, 0.5 * t[:, None], torch.ones_like(t)[:, None]], 1)
         out += W.T @ W
     return rows.host(out)
 
 
-def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
-    """Rows u and their b, so many that a few arrays of so many columns fit."""
-    for begin, raw in here.features.blocks(here.height(4 * columns + 3 * here.d)):
-        u = here.lift(raw)
-        yield slice(begin, begin + len(raw)), u, here.bias(u)
-
-
 def nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
-    best, top = _nearest(rows, recipe, cores)
+    best, top = Scores(local(rows, recipe), cores).best()
     return rows.host(best), rows.host(top)
 
 
@@ -452,28 +452,9 @@ def label(rows: TensorBlock, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
         out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
         return out
 
-    labels, probabilities = rule.decide(lambda cores: _nearest(rows, recipe, cores), tail, rows.send)
-    return rows.host(labels), rows.host(probabilities)
-
-
-def _nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
-    """The core with the highest score of each object, and the score; they stay on the device."""
     here = local(rows, recipe)
-    M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
-    totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
-    added = rows.send(np.array([mixture.bias_sum for mixture in cores.mixtures]))
-    inside, rates, constants = map(rows.send, cores[1:])
-    top = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
-    best = torch.empty(rows.n, dtype=torch.int64, device=rows.device)
-    # score = constant - rate (own - 2 payoff + inside) / 2, as one product of (u, b, own) with these columns
-    rate = rates[:, None]
-    columns = torch.cat([rate * M, rate * totals[:, None], -0.5 * rate], 1)
-    fixed = constants + rates * (added + here.formula.offset * totals - 0.5 * inside)
-    for part, u, bias in _blocks(here, len(cores.mixtures)):
-        own = here.own_of(u)
-        pair = torch.stack([torch.zeros_like(own) if bias is None else bias, own], 1)
-        top[part], best[part] = torch.addmm(fixed, torch.cat([u, pair], 1), columns.T).max(1)
-    return best, top
+    labels, probabilities = rule.decide(lambda cores: Scores(here, cores).best(), tail, rows.send)
+    return rows.host(labels), rows.host(probabilities)
 
 
 def scatter(rows: TensorBlock, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

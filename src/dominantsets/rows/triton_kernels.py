@@ -1,11 +1,9 @@
-"""The parts of a device pass that read the most memory or take many kernels, as one Triton kernel each.
+"""What a device pass asks of candidates, and balls of a sample, as one Triton kernel each.
 
 The plain forms in tensor_dual.py and tensor_points.py say what they compute, and stay: they serve CPUs,
-streamed features, and machines without Triton. A plain sweep writes the n × s values, reads them for a
-comparison, and reads that for the places; here a tile of values lives in registers, and only the candidates
-are written. The candidates' values in float64 are made of rows that are read once, without a copy of them.
-A start's threshold is found by one program that reads its candidates a few times, where the plain form
-takes fifty kernels.
+streamed features, and machines without Triton. The candidates' values in float64 are made of rows that are
+read once, without a copy of them. A start's threshold is found by one program that reads its candidates a
+few times, where the plain form takes fifty kernels.
 """
 
 from __future__ import annotations
@@ -15,39 +13,6 @@ from typing import Any
 import numpy as np
 import triton
 import triton.language as tl
-
-ROWS = 128  # objects of a tile of the sweep
-EXACT_IN_HALF = ("torch.float16", "torch.int8", "torch.uint8")  # numbers that float16 holds as they are
-
-
-def above(
-    X: Any, weights: Any, cut: Any, bias: Any, scale: Any, center: Any, limit: int, counter: Any
-) -> tuple[Any, Any] | None:
-    """Objects i and starts k with scale_i (x_i - center)·weights_k + bias_i > cut_k, by start then object.
-
-    None where there are more than ``limit``; ``counter`` is one int64 zero on the device.
-    """
-    (n, d), s = X.shape, len(weights)
-    narrow = str(X.dtype) in EXACT_IN_HALF and center is None
-    sizes = weights.abs().amax(1).clamp_min(1e-30)
-    if narrow:  # rounded to 11 bits, as TF32 rounds them
-        weights = (weights / sizes[:, None]).half()
-    columns = min(128, max(16, 1 << (s - 1).bit_length()))
-    room = min(limit, n * s)
-    keys = counter.new_empty(room)
-    chunks = -(-s // columns)
-    grid = (chunks * -(-n // ROWS),)
-    collect[grid](
-        X, weights, sizes, cut, bias, bias if scale is None else scale, bias if center is None else center,
-        keys, counter, n, s, d, room, chunks, HAS_SCALE=scale is not None, HAS_CENTER=center is not None,
-        NARROW=narrow, ROWS=ROWS, COLUMNS=columns, DEPTH=64 if narrow else 32,
-        num_warps=8 if columns == 128 else 4, num_stages=3,
-    )  # fmt: skip
-    count = int(counter)
-    if count > limit:
-        return None
-    keys = keys[:count].sort().values
-    return keys & (2**32 - 1), (keys >> 32).int()
 
 
 def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any, Any]:
@@ -85,50 +50,6 @@ def weigh(
     )  # fmt: skip
     tau, bound, mass, spent, members = table
     return tau, bound, mass, spent, weights, inside, int(members.sum())
-
-
-@triton.jit
-def collect(
-    X, weights, sizes, cut, bias, scale, center, keys, counter, n, s, d, room, chunks,
-    HAS_SCALE: tl.constexpr, HAS_CENTER: tl.constexpr, NARROW: tl.constexpr, ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
-    """Append start · 2³² + object where a value exceeds the start's cut."""
-    program = tl.program_id(0)
-    chunk = program % chunks  # neighbours share their rows
-    tile = program // chunks
-    rows = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    columns = chunk * COLUMNS + tl.arange(0, COLUMNS)
-    row_ok, column_ok = rows < n, columns < s
-    values = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for begin in range(0, d, DEPTH):
-        depth = begin + tl.arange(0, DEPTH)
-        depth_ok = depth < d
-        x = tl.load(X + rows[:, None] * d + depth[None, :], mask=row_ok[:, None] & depth_ok[None, :], other=0)
-        x = x.to(tl.float16 if NARROW else tl.float32)
-        if HAS_CENTER:
-            x = x - tl.load(center + depth, mask=depth_ok, other=0.0)[None, :]
-        w = tl.load(
-            weights + columns[None, :] * d + depth[:, None],
-            mask=column_ok[None, :] & depth_ok[:, None],
-            other=0.0,
-        )
-        values = tl.dot(x, w, values, input_precision="tf32")
-    if NARROW:
-        values = values * tl.load(sizes + columns, mask=column_ok, other=0.0)[None, :]
-    if HAS_SCALE:
-        values = values * tl.load(scale + rows, mask=row_ok, other=0.0)[:, None]
-    values = values + tl.load(bias + rows, mask=row_ok, other=-float("inf"))[:, None]
-    level = tl.load(cut + columns, mask=column_ok, other=float("inf"))
-    hit = (values > level[None, :]).to(tl.int32)
-    in_row = tl.sum(hit, 1)
-    total = tl.sum(in_row, 0)
-    if total > 0:
-        base = tl.atomic_add(counter, total.to(tl.int64))
-        before = tl.cumsum(in_row, 0) - in_row
-        place = base + before[:, None] + tl.cumsum(hit, 1) - hit
-        key = columns[None, :].to(tl.int64) * 4294967296 + rows[:, None]
-        tl.store(keys + place, key, mask=(hit > 0) & (place < room))
 
 
 @triton.jit

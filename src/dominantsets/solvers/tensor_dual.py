@@ -142,10 +142,9 @@ class TensorDual:
         if not self.fused or local.work != torch.float32:
             return self._above(weights, cut[:, None], limit)
         center = local.center.float() if local.centred_first else None
-        counter = torch.zeros(1, dtype=torch.int64, device=self.device)
-        sent = (weights.contiguous(), cut.contiguous(), self._bias, local.scale, center, limit, counter)
+        sent = (weights, cut.contiguous(), self._bias, local.scale, center, limit)
         return fused.with_fallback(
-            lambda: fused.kernels().above(local.features.stored, *sent),
+            lambda: fused.sweeps().above(local.features.stored, *sent),
             lambda: self._above(weights, cut[:, None], limit),
         )
 

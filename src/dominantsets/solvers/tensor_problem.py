@@ -118,11 +118,11 @@ class TensorProblem(HostProblem):
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
-    ) -> Iterator[DominantSet]:
+    ) -> Iterator[list[DominantSet]]:
         if self.similarity.least_own + float(np.min(shifts)) <= 0.0:  # one of them is no problem of the dual
             return super().solve_each(starts, shifts, options, monitor)
         options = options.chosen_for(self.similarity, float(np.min(shifts)), 0)
-        return iter(self.solve_starts(starts, options, monitor, shifts))
+        return iter([self.solve_starts(starts, options, monitor, shifts)])
 
     def solve_starts(
         self,
