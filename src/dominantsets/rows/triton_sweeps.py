@@ -68,12 +68,7 @@ def above(
     counts = counters[:, 0].tolist()
     if max(counts) > room or sum(counts) > limit:
         return None
-    found = keys.new_empty(sum(counts))
-    begin = 0
-    for region, count in enumerate(counts):
-        found[begin : begin + count] = keys[region, :count]
-        begin += count
-    found = found.sort().values
+    found = torch.cat([keys[region, :count] for region, count in enumerate(counts)]).sort().values
     return found & (2**32 - 1), (found >> 32).int()
 
 

@@ -6,12 +6,12 @@ linear in w: the support of the last accepted point gives
 
 .. math:: \tau(w') \ge \tau(w) + \bar u \cdot (w' - w)
 
-without a look at the objects. So one sweep is enough: products in low precision, block after block, compared
-with the bound less what rounding may do; objects above it are candidates, little more than the
-support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows
-in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that
-turns out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a
-time.
+without a look at the objects. After a long step that is far below; a sample of the objects gives a level that
+is close and probably lower than tau, too. So one sweep is enough: products in low precision, block after
+block, compared with the higher of the two less what rounding may do; objects above it are candidates, little
+more than the support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the
+candidates' rows in float64. Where the sample's level turns out too high, g of what was found bounds tau for
+a second sweep. The n × s values exist a block at a time.
 """
 
 from __future__ import annotations
@@ -214,35 +214,39 @@ class TensorDual:
 
     # x(w) -----------------------------------------------------------------------------------------------
 
-    def at(self, W: Tensor, shift: Tensor, level: Tensor | None = None) -> Trial:
-        """x(w) for every row w at its shift; ``level`` holds lower bounds of tau, where they are known."""
+    def at(self, W: Tensor, shift: Tensor, level: Tensor | None = None, known: bool = False) -> Trial:
+        """x(w) for every row w at its shift; ``level`` holds lower bounds of tau, where they are known.
+
+        A sample says how low these are, unless they are ``known`` to be close: what it says is not certain.
+        """
         self.clock.begin()
-        certain = level is not None
-        guess = self.first_level(W, shift) if level is None else level
+        guess = level if known and level is not None else self.first_level(W, shift)
+        guess = guess if level is None else torch.maximum(guess, level)
         self.clock.add("first level")
         found = self.above(W, guess, allowed(CANDIDATES, self.device))
         self.clock.add("sweep")
         if found is None and len(W) > 1:
-            return self._split(W, shift, level)
+            return self._split(W, shift, level, known)
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
         tiles = self.tiled(len(W), *found)
         weighed = self._weighed(W, shift, tiles)
         self.clock.add("threshold")
-        if not certain:
+        if not known:
             bound = weighed.bound - weighed.bound.abs() * 1e-12
+            bound = bound if level is None else torch.maximum(bound, level)
             if bool((bound < guess).any()):  # an object between the two may have been left out
-                return self.at(W, shift, torch.minimum(bound, guess))
+                return self.at(W, shift, torch.minimum(bound, guess), known=True)
         image, mean, jacobian = self._moments(W, tiles, weighed)
         f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
         return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
-    def _split(self, W: Tensor, shift: Tensor, level: Tensor | None) -> Trial:
+    def _split(self, W: Tensor, shift: Tensor, level: Tensor | None, known: bool) -> Trial:
         """x(w) for the two halves of the starts, one after the other."""
         half = len(W) // 2
         parts = [slice(None, half), slice(half, None)]
-        one, other = (self.at(W[p], shift[p], None if level is None else level[p]) for p in parts)
+        one, other = (self.at(W[p], shift[p], None if level is None else level[p], known) for p in parts)
         members = [(trial, trial.tiles.valid & (trial.weights > 0)) for trial in (one, other)]
         lists = [trial.tiles.chosen(which) for trial, which in members]
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))

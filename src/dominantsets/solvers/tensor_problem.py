@@ -26,7 +26,7 @@ from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
 
 PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are held at once
-SWEPT = {"cuda": 2**32, "cpu": 2**62}  # payoffs from which a rough sweep says which of them are made
+SWEPT = {"cuda": 2**28, "cpu": 2**62}  # payoffs from which a rough sweep says which of them are made
 LOOKED_AT = 2**14  # objects that are looked at before it
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
