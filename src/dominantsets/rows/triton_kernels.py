@@ -11,8 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 import triton
 import triton.language as tl
+
+FEW_TILES = 8  # that a program goes through
+MOMENTS = 2**28  # numbers of what programs have summed, of all of them together
 
 
 def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any, Any]:
@@ -25,6 +29,31 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
         X, objects, owner, W, center, out, squares, X.shape[1], width, ROWS=rows, DEPTH=32, num_warps=4
     )
     return out, squares
+
+
+def moments(
+    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: float, unit: bool
+) -> tuple[Any, Any]:
+    """Sums of weights times u and of ``inside`` times u (in float64), and of inside (u - w)(u - w)'.
+
+    A program goes through a few tiles of one start; their sums are added in the order of the tiles.
+    """
+    d, most = X.shape[1], tiles.per_start
+    few = max(FEW_TILES, -(-len(tiles) * d * d // MOMENTS))
+    parts = -(-most // few)
+    owner = np.repeat(np.arange(tiles.s), parts)
+    first = tiles.first_tile[owner] + few * (np.arange(len(owner)) - (np.cumsum(parts) - parts)[owner])
+    spans = np.stack([first, np.minimum(first + few, (tiles.first_tile + most)[owner])], 1)
+    sums, second = W.new_empty((len(owner), 2 * d)), X.new_empty((len(owner), d * d), dtype=torch.float32)
+    accumulate[(len(owner),)](
+        X, tiles.objects, tiles.owner, weights, inside, W, center, torch.from_numpy(spans).to(X.device), sums,
+        second, root, d, tiles.width, UNIT=unit, ROWS=32, DEPTH=max(16, 1 << (d - 1).bit_length()),
+        num_warps=8, num_stages=2,
+    )  # fmt: skip
+    if tiles.s == 1:
+        return sums.sum(0, keepdim=True), second.sum(0, keepdim=True)
+    lengths = torch.from_numpy(parts).to(X.device)
+    return tuple(torch.segment_reduce(x, "sum", lengths=lengths, unsafe=True) for x in (sums, second))
 
 
 def radius(t: Any, kappa: Any, r2: Any, passes: int) -> Any:
@@ -78,6 +107,42 @@ def evaluate(
         square += tl.sum(away * away, 1)
     tl.store(out + at, total, mask=ok)
     tl.store(squares + at, square, mask=ok)
+
+
+@triton.jit
+def accumulate(
+    X, objects, owner, weights, inside, W, center, spans, sums, second, root, d, width,
+    UNIT: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Sums over the members of some tiles of one start."""
+    program = tl.program_id(0)
+    first, last = tl.load(spans + 2 * program), tl.load(spans + 2 * program + 1)
+    depth = tl.arange(0, DEPTH)
+    ok = depth < d
+    mean = tl.load(center + depth, mask=ok, other=0.0)
+    w = tl.load(W + tl.load(owner + first) * d + depth, mask=ok, other=0.0)
+    image = tl.zeros((ROWS, DEPTH), dtype=tl.float64)
+    average = tl.zeros((ROWS, DEPTH), dtype=tl.float64)
+    products = tl.zeros((DEPTH, DEPTH), dtype=tl.float32)
+    for at in range(first * width, last * width, ROWS):
+        lanes = at + tl.arange(0, ROWS)
+        share, inverse = tl.load(weights + lanes), tl.load(inside + lanes)
+        rows = tl.load(objects + lanes)
+        member = (inverse > 0.0)[:, None] & ok[None, :]
+        u = tl.load(X + rows[:, None] * d + depth[None, :], mask=member, other=0).to(tl.float64)
+        u = (u - mean[None, :]) * root
+        if UNIT:
+            square = tl.sum(u * u, 1)
+            u = u / tl.sqrt(tl.where(square > 0.0, square, 1.0))[:, None]
+        image += share[:, None] * u
+        average += inverse[:, None] * u
+        about = ((u - w[None, :]) * tl.sqrt(inverse)[:, None]).to(tl.float32)
+        products = tl.dot(tl.trans(about), about, products, input_precision="tf32")
+    out = sums + program * 2 * d + depth
+    tl.store(out, tl.sum(image, 0), mask=ok)
+    tl.store(out + d, tl.sum(average, 0), mask=ok)
+    place = depth[:, None] * d + depth[None, :]
+    tl.store(second + program.to(tl.int64) * d * d + place, products, mask=ok[:, None] & ok[None, :])
 
 
 @triton.jit
