@@ -42,6 +42,7 @@ class TensorProblem(HostProblem):
         sent = None if degrees is None else self.rows.send(degrees)
         super().__init__(similarity, shift, sent)
         self._dense: FewDual | None = None
+        self._top: tuple[float, float] | None = None  # the largest degree's object, and that degree
         on_card = self.device.type == "cuda"
         self.clock = Stopwatch(wait=torch.cuda.synchronize) if on_card else Stopwatch()
 
@@ -61,21 +62,30 @@ class TensorProblem(HostProblem):
         return self._degrees
 
     def vertex(self) -> int:
-        degrees = self.degrees
-        return int(torch.nonzero(degrees == degrees.max())[0, 0])  # ties to the lowest number
+        return int(self._peak()[0])
+
+    def largest_degree(self) -> float:
+        return self._peak()[1]
+
+    def _peak(self) -> tuple[float, float]:
+        """The object with the largest degree, ties to the lowest number, and the degree."""
+        if self._top is None:
+            degree, best = torch.max(self.degrees, 0)  # the first of equal ones
+            self._top = tuple(torch.stack([best.double(), degree]).tolist())
+        return self._top
 
     def remove(self, members: Ints) -> None:
-        gone = self.rows.send(members)
+        gone, self._top = self.rows.send(members), None
         self.alive[gone] = False
         self.n_alive -= len(members)
         if self._degrees is not None:
             # what the formula has on the diagonal concerns the removed objects alone
-            self._degrees -= self.local.summed(gone, torch.ones_like(gone, dtype=torch.float64))
+            self._degrees -= self.local.summed(gone)
             self._degrees[gone] = -torch.inf
 
     def recompute_degrees(self) -> None:
         degrees = self.local.degrees_of(None if self.n_alive == self.n else self.alive)
-        self._degrees = degrees.masked_fill_(~self.alive, -torch.inf)
+        self._degrees, self._top = degrees.masked_fill_(~self.alive, -torch.inf), None
 
     def in_component_of(self, x: Point) -> TensorProblem:
         return self
@@ -256,10 +266,10 @@ class TensorProblem(HostProblem):
         mixed, bias_sum = local.mixture(objects, weights)
         w, offset = mixed[None, :], local.formula.offset
         removed = TensorDual(local, self.shift, ~self.alive, self.n - self.n_alive)
-        least = torch.tensor([level - bias_sum - offset], dtype=torch.float64).to(self.device)
+        least = (level - offset) - bias_sum.view(1)
         found = removed.above(w, least, allowed(CANDIDATES, self.device))
         if found is None:
-            payoffs = local.swept(mixed, float(weights.sum()), bias_sum)
+            payoffs = local.swept(mixed, bias_sum, float(weights.sum()))
             payoffs[objects] -= local.own_at(objects) * weights
             return torch.nonzero((payoffs > level) & ~self.alive).view(-1)
         if not len(found[0]):
