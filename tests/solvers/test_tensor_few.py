@@ -48,7 +48,7 @@ def few_of(tensor, kind, s, alive, extra=None):
 def test_a_pass_is_that_of_each_start_alone(
     kind, dtype, n, d, s, seed, times, with_extra, rounds_and_height, known
 ):
-    """tau, f, U'x, weights and J of each start at its shift; with removed objects, and shifts of single ones."""
+    """tau, f, U'x, weights and J of each start at its shift; removed objects, and shifts of single ones."""
     rng = np.random.default_rng(seed)
     data = rng.random((n, d)) + 0.1 if kind == "linear" else rng.normal(size=(n, d)) + 3.0
     tensor, X = stored(data, dtype)
