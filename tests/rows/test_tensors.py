@@ -844,10 +844,10 @@ def test_certificates_after_a_rough_sweep_are_those_of_all_payoffs(
     problem.remove(np.arange(0, 600, 7))
     starts = [Point(np.array([i]), np.ones(1)) for i in (1, 90, 333, 500)]
     options = SolverOptions("dual")
+    monkeypatch.setattr(tensor_few, "NUMBERS", {"cuda": 0, "cpu": 0})
     plain = problem.solve_starts(starts, options, Monitor())
     monkeypatch.setattr(tensor_problem, "SWEPT", {"cuda": 0, "cpu": 0})
     monkeypatch.setattr(tensor_problem, "LOOKED_AT", looked_at)
-    monkeypatch.setattr(tensor_few, "NUMBERS", {"cuda": 0, "cpu": 0})
     kind_of = tensor_problem.TensorProblem
     asked, sweep = [], kind_of._after_a_sweep
     monkeypatch.setattr(kind_of, "_after_a_sweep", lambda *args: asked.append(sweep(*args)) or asked[-1])
