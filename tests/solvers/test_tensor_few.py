@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from contextlib import nullcontext
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dominantsets import as_similarity, peel
-from dominantsets.solvers import Problem, make_problem
+from dominantsets.solvers import Monitor, Problem, SolverOptions, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.monitor import Stopwatch
 from dominantsets.solvers.problem import Point
@@ -168,6 +170,20 @@ def test_what_is_kept_is_for_as_many_starts_and_goes_where_there_is_no_room(monk
     assert problem._dense is None
 
 
+def test_what_is_kept_goes_with_the_problem():
+    """At once: memory of a card does not wait until somebody collects cycles."""
+    problem = make_problem(as_similarity(torch.tensor(features(100, 3)), "sqeuclidean"), 1.0)
+    problem.solve(SolverOptions("dual"), Monitor())
+    kept = weakref.ref(problem._dense)
+    assert kept() is not None
+    gc.disable()
+    try:
+        del problem
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
 # graphs ---------------------------------------------------------------------------------------------------
 
 
@@ -206,12 +222,12 @@ def card(monkeypatch):
 def test_work_is_recorded_after_a_few_runs(card, monkeypatch):
     graph, runs, recorded = Graph(), [], []
     monkeypatch.setattr(graphs, "record", lambda work: recorded.append(work) or graph)
-    stage = graphs.Replayed(lambda: runs.append(1), torch.device("cuda"))
+    replays = graphs.Replays(torch.device("cuda"))
     for _ in range(graphs.PLAIN_RUNS):
-        stage()
+        replays(lambda: runs.append(1))
     assert not recorded
     for _ in range(4):
-        stage()
+        replays(lambda: runs.append(1))
     assert len(recorded) == 1
     assert len(runs) == graphs.PLAIN_RUNS + 1  # the run before the recording counts
     assert graph.replays == 3
@@ -228,10 +244,9 @@ def test_where_recording_fails_work_is_done_plainly_for_good(card, monkeypatch, 
         raise RuntimeError("operation not permitted when stream is capturing")
 
     monkeypatch.setattr(graphs, "record", record)
-    stages = [graphs.Replayed(lambda: runs.append(1), torch.device("cuda")) for _ in range(2)]
-    for stage in stages:
+    for replays in (graphs.Replays(torch.device("cuda")), graphs.Replays(torch.device("cuda"))):
         for _ in range(7):
-            stage()
+            replays(lambda: runs.append(1))
     assert len(runs) == 14
     assert len(tried) == 1
     assert [r.message for r in caplog.records if "CUDA graphs are not used" in r.message]
@@ -283,5 +298,5 @@ def test_a_replayed_pass_is_the_plain_one(kind, monkeypatch):
             out[plain] = [*first, *second, members[0].cpu(), members[2].cpu(), *judged]
         for a, b in zip(out[True], out[False], strict=True):
             np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
-    assert few[False]._sum._graph is not None
-    assert few[True]._sum._graph is None
+    assert len(few[False].replays.graphs) == 4
+    assert not few[True].replays.graphs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -17,25 +18,29 @@ _log = logging.getLogger(__name__)
 _beside: dict[torch.device, Any] = {}  # a stream of each device: libraries keep memory for every stream
 
 
-class Replayed:
-    """Work on tensors that stay where they are, with shapes that never change and no wait for a device."""
+class Replays:
+    """Work, by its name, on tensors that stay where they are: the same shapes each time, and no waits.
 
-    def __init__(self, work: Callable[[], None], device: torch.device) -> None:
-        self._work, self._device = work, device
-        self._graph: Any = None
-        self._runs = 0
+    The work itself is not kept: its owner keeps this, and goes, with all memory, when nobody needs it.
+    """
 
-    def __call__(self) -> None:
-        if self._graph is not None:
-            self._graph.replay()
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self.graphs: dict[str, Any] = {}
+        self._runs: Counter[str] = Counter()
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        name = work.__name__
+        if name in self.graphs:
+            self.graphs[name].replay()
             return
-        self._runs += 1
-        if self._device.type != "cuda" or broken or self._runs <= PLAIN_RUNS:
-            self._work()
+        self._runs[name] += 1
+        if self._device.type != "cuda" or broken or self._runs[name] <= PLAIN_RUNS:
+            work()
         else:
-            self._captured()
+            self._recorded(work)
 
-    def _captured(self) -> None:
+    def _recorded(self, work: Callable[[], None]) -> None:
         """Run once more, on a stream beside, and record the same there."""
         global broken
         now = torch.cuda.current_stream(self._device)
@@ -44,9 +49,9 @@ class Replayed:
         beside = _beside[self._device]
         beside.wait_stream(now)
         with torch.cuda.stream(beside):
-            self._work()  # what it gives counts; and libraries get ready on this stream
+            work()  # what it gives counts; and libraries get ready on this stream
             try:
-                self._graph = record(self._work)
+                self.graphs[work.__name__] = record(work)
             except KeyboardInterrupt:
                 raise
             except Exception as error:  # whatever a driver may say, memory that ran out among it

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
-from dominantsets.rows.graphs import Replayed
+from dominantsets.rows.graphs import Replays
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed
 from dominantsets.solvers.monitor import Stopwatch
@@ -106,9 +106,7 @@ class FewDual:
         card = device.type == "cuda"
         self._from_host = torch.empty((s, d + 2), dtype=torch.float64, pin_memory=card)
         self._to_host = torch.empty_like(self._table, device="cpu", pin_memory=card)
-        self._evaluate, self._narrow, self._sum, self._judge = (
-            Replayed(work, device) for work in (self._evaluated, self._narrowed, self._summed, self._judged)
-        )
+        self.replays = Replays(device)
 
     # the stages, which ask for nothing whose shape depends on numbers -------------------------------------
 
@@ -219,19 +217,19 @@ class FewDual:
         s, d = W.shape
         self.clock.begin()
         self._tell(W, shift, -np.inf if level is None else level)
-        self._evaluate()
+        self.replays(self._evaluated)
         self.clock.add("values")
         for _ in range(1 if level is not None else AT_FIRST):
-            self._narrow()
+            self.replays(self._narrowed)
         self.clock.add("threshold")
         while True:
-            self._sum()
+            self.replays(self._summed)
             table = self._ask(s)
             self.clock.add("sums of supports")
             if not table[:, 2].any():
                 break
             self.clock.counts["more rounds"] += 1
-            self._narrow()
+            self.replays(self._narrowed)
         image, mean, jacobian = np.split(table[:, 3:], [d, 2 * d], axis=1)
         return FewTrial(table[:, 0], table[:, 1], image, mean, jacobian.reshape(s, d, d))
 
@@ -274,7 +272,7 @@ class FewDual:
             objects = objects + torch.repeat_interleave(firsts, torch.from_numpy(counts).to(x.device))
         x[objects] = weights
         self._tell(0.0, shifts, 0.0)
-        self._judge()
+        self.replays(self._judged)
         table = self._ask(len(counts))
         outside = np.where(table[:, 3] > 0.5 * FAR, table[:, 3], -np.inf)
         return Extremes(
