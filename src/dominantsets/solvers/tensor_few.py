@@ -96,7 +96,7 @@ class FewDual:
         self._in_blocks = self._u.view(blocks, height, d)
         self._scratch = empty(size, d)
         self._seconds = empty(blocks, d, d)
-        self._nothing, self._far = torch.tensor([0.0, FAR], dtype=torch.float64).to(device)
+        self._zero, self._far, self._high = torch.tensor([0.0, FAR, -FAR], dtype=torch.float64).to(device)
         self._floor = torch.full((size,), FAR, dtype=torch.float64, device=device)
         self._below, self._lifted, self._inverse = empty(s, size), empty(s, size), empty(s, size)
         self._pair = empty(2, s, size)  # weights (or what becomes of them), and 1 / kappa of members
@@ -184,7 +184,7 @@ class FewDual:
     def _judged(self) -> None:
         """Payoffs of all objects, from the weights alone."""
         shift, weights, r, kappa = self._sent[:, -2:-1], self._pair[0], self._below, self._inverse
-        torch.where(self.alive, self._nothing, self._far, out=self._floor[: self._n])
+        torch.where(self.alive, self._zero, self._far, out=self._floor[: self._n])
         image = self._mixed(weights)
         torch.mul(weights, self._bias, out=self._lifted)
         bias_sum = self._lifted.sum(1, keepdim=True)
@@ -194,8 +194,8 @@ class FewDual:
         r.addcmul_(weights, kappa, value=-1.0)
         torch.mul(weights, r, out=self._lifted)
         f, inside = self._lifted.sum(1, keepdim=True), weights > 0
-        least = torch.where(inside, r, torch.inf).amin(1, keepdim=True)
-        most = torch.where(inside, r, -torch.inf).amax(1, keepdim=True)
+        least = torch.where(inside, r, self._high, out=self._lifted).amin(1, keepdim=True)
+        most = torch.where(inside, r, self._far, out=self._lifted).amax(1, keepdim=True)
         outside = r.add_(self._floor).masked_fill_(inside, FAR).amax(1, keepdim=True)
         self._table[:, : 5 + self._d] = torch.cat([f, least, most, outside, bias_sum, image], 1)
 
@@ -270,7 +270,7 @@ class FewDual:
         if len(counts) > 1:
             firsts = torch.arange(len(counts), device=x.device) * self._below.shape[1]
             objects = objects + torch.repeat_interleave(firsts, torch.from_numpy(counts).to(x.device))
-        x[objects] = weights
+        x.index_copy_(0, objects, weights)
         self._tell(0.0, shifts, 0.0)
         self.replays(self._judged)
         table = self._ask(len(counts))

@@ -76,12 +76,12 @@ class TensorProblem(HostProblem):
 
     def remove(self, members: Ints) -> None:
         gone, self._top = self.rows.send(members), None
-        self.alive[gone] = False
+        self.alive.index_fill_(0, gone, False)
         self.n_alive -= len(members)
         if self._degrees is not None:
             # what the formula has on the diagonal concerns the removed objects alone
             self._degrees -= self.local.summed(gone)
-            self._degrees[gone] = -torch.inf
+            self._degrees.index_fill_(0, gone, -torch.inf)
 
     def recompute_degrees(self) -> None:
         degrees = self.local.degrees_of(None if self.n_alive == self.n else self.alive)
