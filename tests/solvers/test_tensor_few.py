@@ -165,8 +165,9 @@ def test_what_is_kept_is_for_as_many_starts_and_goes_where_there_is_no_room(monk
     assert problem._few(2) is kept
     assert problem._few(3) is not kept
     assert problem._few(tensor_few.FEW_STARTS + 1) is None
-    monkeypatch.setattr(tensor_few, "NUMBERS", {"cpu": 299})
-    assert problem._few(2) is None
+    monkeypatch.setattr(tensor_few, "NUMBERS", {"cpu": 100 * (2 * 3 + 5 * 2 + 3)})
+    assert problem._few(2) is not None
+    assert problem._few(3) is None
     assert problem._dense is None
 
 

@@ -30,7 +30,7 @@ from dominantsets.solvers.monitor import Stopwatch
 from dominantsets.solvers.tensor_dual import ON_HOST, on_host
 
 FEW_STARTS = 8  # up to which each start has arrays of n numbers
-NUMBERS = {"cuda": 2**27, "cpu": 2**24}  # of all rows, up to which they are kept in float64
+NUMBERS = {"cuda": 2**28, "cpu": 2**25}  # float64 numbers of all arrays
 HEIGHT = 1024  # rows of a block that is summed on its own
 ROUNDS, AT_FIRST = 3, 3  # rounds before it is asked whether they were enough; as many times in a first pass
 FAR = -1e300  # value of removed objects: below all, and 0 times it is 0
@@ -60,7 +60,7 @@ class Extremes(NamedTuple):
 def fits(local: FormulaTensors, s: int) -> bool:
     """Whether rows and starts are few enough."""
     there = local.features.stored is not None and s <= FEW_STARTS and s * local.d**2 <= ON_HOST
-    return there and local.rows.n * local.d <= allowed(NUMBERS, local.device)
+    return there and local.rows.n * (2 * local.d + 5 * s + 3) <= allowed(NUMBERS, local.device)
 
 
 class FewDual:
@@ -153,7 +153,7 @@ class FewDual:
         torch.mul(inside, lifted, out=weights)
         torch.sum(self._pair, 2, out=self._sums)
         total, mass = self._sums
-        changed = (mass != before).double()
+        changed = ((mass - before).abs() > 0.0).double()  # what is not a number ends here, too
         weights /= total[:, None]
         image, mean = self._mixed(self._pair)
         mean /= mass[:, None]
