@@ -35,7 +35,7 @@ from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows nee
 from dominantsets.rows import tensor_features, tensor_operations, tensors  # noqa: E402
 from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
-from dominantsets.solvers import tensor_dual, tensor_problem  # noqa: E402
+from dominantsets.solvers import tensor_dual, tensor_few, tensor_problem  # noqa: E402
 from dominantsets.solvers.tensor_dual import TensorDual  # noqa: E402
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -882,6 +882,7 @@ def test_certificates_after_a_rough_sweep_are_those_of_all_payoffs(
     problem.remove(np.arange(0, 600, 7))
     starts = [Point(np.array([i]), np.ones(1)) for i in (1, 90, 333, 500)]
     options = SolverOptions("dual")
+    monkeypatch.setattr(tensor_few, "NUMBERS", {"cuda": 0, "cpu": 0})
     plain = problem.solve_starts(starts, options, Monitor())
     monkeypatch.setattr(tensor_problem, "SWEPT", {"cuda": 0, "cpu": 0})
     monkeypatch.setattr(tensor_problem, "LOOKED_AT", looked_at)

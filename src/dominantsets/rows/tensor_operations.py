@@ -58,8 +58,9 @@ class FormulaTensors:
             norms = (norms > 0).double()
         elif formula.has_bias:
             self.static = -norms.to(self.work)
-        self.squares, self.longest_square = float(norms.sum()), float(norms.max())
-        self.shortest_square, self.longest = float(norms.min()), float(norms.max().sqrt())
+        told = torch.stack([norms.sum(), *torch.aminmax(norms)]).tolist()
+        self.squares, self.shortest_square, self.longest_square = told
+        self.longest = float(np.sqrt(self.longest_square))
         # the centre is a correction of the products, unless it would leave them only rounding
         self.centred_first = formula.centred and stored > FAR * self.longest
         self._stored_length = stored if formula.centred and not self.centred_first else self.longest
@@ -200,7 +201,7 @@ class FormulaTensors:
         blocks = self.features.blocks(self.height(3 * self.d))
         return torch.cat([self.own_of(self.lift(raw)) for _, raw in blocks])
 
-    def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, float]:
+    def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """The sums of weights times u, and of weights times b."""
         mixed = torch.zeros(self.d, dtype=torch.float64, device=self.device)
         bias_sum = torch.zeros((), dtype=torch.float64, device=self.device)
@@ -212,9 +213,9 @@ class FormulaTensors:
             mixed += weights[part] @ u
             if bias is not None:
                 bias_sum += weights[part] @ bias
-        return mixed, float(bias_sum)
+        return mixed, bias_sum
 
-    def swept(self, mixed: Tensor, total: float, bias_sum: float) -> Tensor:
+    def swept(self, mixed: Tensor, bias_sum: Any, total: float) -> Tensor:
         """Sums of weights times similarity of all objects, with what the formula has on the diagonal."""
         out = torch.empty(self.rows.n, dtype=torch.float64, device=self.device)
         for begin, raw in self.features.blocks(self.height(3 * self.d)):
@@ -236,13 +237,13 @@ class FormulaTensors:
             mixed += u.sum(0) if here is None else here @ u
             if bias is not None:
                 bias_sum += bias.sum() if here is None else here @ bias
-        out, own = self.swept(mixed, float(count), float(bias_sum)), self.own()
+        out, own = self.swept(mixed, bias_sum, float(count)), self.own()
         return out.sub_(own if alive is None else own * alive)
 
-    def summed(self, objects: Tensor, weights: Tensor) -> Tensor:
-        """A x with what the formula has on the diagonal."""
-        mixed, bias_sum = self.mixture(objects, weights)
-        return self.swept(mixed, float(weights.sum()), bias_sum)
+    def summed(self, objects: Tensor) -> Tensor:
+        """Sums of similarity to these objects, with what the formula has on the diagonal."""
+        ones = torch.ones(len(objects), dtype=torch.float64, device=self.device)
+        return self.swept(*self.mixture(objects, ones), float(len(objects)))
 
     # payoffs of many points ------------------------------------------------------------------------------
 
@@ -351,7 +352,8 @@ def survey(rows: TensorBlock) -> Survey:
         total += raw.sum(0, dtype=torch.float64)
         low, high = torch.aminmax(raw, dim=0)
         least, most = torch.minimum(least, low), torch.maximum(most, high)
-    return Survey(rows.host(total), bool(torch.isfinite(total).all()), rows.host(least), rows.host(most))
+    told = rows.host(torch.stack([total, least, most]))
+    return Survey(told[0], bool(np.isfinite(told[0]).all()), told[1], told[2])
 
 
 def fingerprint(rows: TensorBlock) -> bytes:
@@ -388,7 +390,7 @@ def degrees_there(rows: TensorBlock, recipe: Recipe, sums: Sums) -> Tensor:
     """Row sums over what was summed; they stay on the device."""
     here = local(rows, recipe)
     bias_sum = -sums.squares if recipe.formula.has_bias else 0.0
-    return here.swept(here.root * rows.send(sums.rows), sums.objects, bias_sum).sub_(here.own())
+    return here.swept(here.root * rows.send(sums.rows), bias_sum, sums.objects).sub_(here.own())
 
 
 def largest_degree(rows: TensorBlock, recipe: Recipe, sums: Sums) -> tuple[float, int, Floats]:
@@ -412,7 +414,7 @@ def take(rows: TensorBlock, recipe: Recipe, objects: Ints) -> Floats:
 def mix(rows: TensorBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
     here = local(rows, recipe)
     mixed, bias_sum = here.mixture(rows.at(objects), rows.send(weights))
-    return Mixture(rows.host(mixed) / here.root, bias_sum, float(weights.sum()))
+    return Mixture(rows.host(mixed) / here.root, float(bias_sum), float(weights.sum()))
 
 
 def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
@@ -427,7 +429,7 @@ def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Float
 
 def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:
     here, places = local(rows, recipe), rows.at(objects)
-    out = here.swept(here.root * rows.send(mixture.rows), mixture.total, mixture.bias_sum)
+    out = here.swept(here.root * rows.send(mixture.rows), mixture.bias_sum, mixture.total)
     out[places] -= here.own_at(places) * rows.send(weights)
     return rows.host(out)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -36,8 +36,12 @@ def allowed(numbers: dict[str, int], device: torch.device) -> int:
     stated = numbers[device.type]
     if device.type != "cuda":
         return stated
-    total = torch.cuda.get_device_properties(device).total_memory
-    return int(stated * min(1.0, total / 2**37) * _room.get(str(device), 1.0))
+    return int(stated * min(1.0, _memory_of(device) / 2**37) * _room.get(str(device), 1.0))
+
+
+@cache
+def _memory_of(device: torch.device) -> int:
+    return int(torch.cuda.get_device_properties(device).total_memory)
 
 
 def in_smaller_blocks(work: Callable[[], _T], device: torch.device, purpose: str) -> _T:

@@ -2,8 +2,7 @@
 
 The plain forms in tensor_dual.py and tensor_points.py say what they compute, and stay: they serve CPUs,
 streamed features, and machines without Triton. The candidates' values in float64 are made of rows that are
-read once, without a copy of them. A start's threshold is found by one program that reads its candidates a
-few times, where the plain form takes fifty kernels.
+read once, without a copy of them, and so are sums over supports.
 """
 
 from __future__ import annotations
@@ -63,22 +62,6 @@ def radius(t: Any, kappa: Any, r2: Any, passes: int) -> Any:
         t, kappa.contiguous(), r2.contiguous(), out, t.shape[1], passes, BLOCK=4096, num_warps=8
     )
     return out
-
-
-def weigh(
-    tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any, shifts: Any
-) -> tuple[Any, ...]:
-    """``TensorDual._narrowed`` of what ``products`` gives, fused; ``numbers`` are root and offset."""
-    layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
-    sent = tiles.owner.new_tensor(layout)
-    table = products.new_empty((5, tiles.s))
-    weights, inside = products.new_empty(products.shape), products.new_empty(products.shape)
-    narrow[(tiles.s,)](
-        products, squares, sent, numbers, shifts, table, weights, inside, tiles.s, tiles.width,
-        HAS_BIAS=formula.has_bias, UNIT=formula.unit, BLOCK=4096, num_warps=16,
-    )  # fmt: skip
-    tau, bound, mass, spent, members = table
-    return tau, bound, mass, spent, weights, inside, int(members.sum())
 
 
 @triton.jit
@@ -143,94 +126,6 @@ def accumulate(
     tl.store(out + d, tl.sum(average, 0), mask=ok)
     place = depth[:, None] * d + depth[None, :]
     tl.store(second + program.to(tl.int64) * d * d + place, products, mask=ok[:, None] & ok[None, :])
-
-
-@triton.jit
-def formula(
-    products, squares, at, ok, root, offset, shift, HAS_BIAS: tl.constexpr, UNIT: tl.constexpr
-):  # fmt: skip
-    """Values u·w + b of candidates, 1/kappa and b: as ``FormulaTensors.from_products``."""
-    product = tl.load(products + at, mask=ok, other=0.0)
-    square = tl.load(squares + at, mask=ok, other=1.0)
-    value, bias, own = product * root, tl.zeros_like(square), square
-    if UNIT:
-        there = square > 0.0
-        value = tl.where(there, value / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
-        own = tl.where(there, 1.0, 0.0)
-    if HAS_BIAS:
-        value, bias, own = value - square, -square, tl.zeros_like(square)
-    return value, 1.0 / (own + offset + shift), bias
-
-
-@triton.jit
-def narrow(
-    products, squares, layout, numbers, shifts, table, weights, inside, s, width,
-    HAS_BIAS: tl.constexpr, UNIT: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """For a start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
-    start = tl.program_id(0)
-    first = tl.load(layout + start)
-    count = tl.load(layout + s + start).to(tl.int32)
-    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(shifts + start)
-    lanes = tl.arange(0, BLOCK)
-    nothing = tl.zeros((BLOCK,), dtype=tl.float64)
-    peaks = nothing - float("inf")
-    for begin in range(0, count, BLOCK):
-        ok = begin + lanes < count
-        value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-        )
-        peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
-    top = tl.max(peaks, 0)
-    tau = tl.full([], -float("inf"), tl.float64)
-    bound = tl.full([], -float("inf"), tl.float64)
-    mass = tl.full([], 0.0, tl.float64)
-    members = count + 1  # no set yet
-    going = members > count
-    while going:
-        masses, totals = nothing, nothing
-        here = tl.zeros((BLOCK,), dtype=tl.int32)
-        for begin in range(0, count, BLOCK):
-            ok = begin + lanes < count
-            value, inverse, bias = formula(
-                products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-            )
-            below = value - top
-            member = ok & (below > tau)
-            masses += tl.where(member, inverse, 0.0)
-            totals += tl.where(member, inverse * below, 0.0)
-            here += member.to(tl.int32)
-        number = tl.sum(here, 0)
-        going = number != members
-        mass = tl.sum(masses, 0)
-        level = (tl.sum(totals, 0) - 1.0) / mass
-        bound = tl.where(members > count, level, bound)
-        tau = tl.maximum(tau, level)  # never falls, so that the sets are nested and this ends
-        members = number
-    sums = nothing
-    for begin in range(0, count, BLOCK):
-        ok = begin + lanes < count
-        value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-        )
-        sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
-    total = tl.sum(sums, 0)
-    spent = nothing
-    padded = tl.cdiv(count, width) * width
-    for begin in range(0, padded, BLOCK):
-        at = first + begin + lanes
-        ok = begin + lanes < count
-        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, HAS_BIAS, UNIT)
-        inner = tl.where(ok, tl.maximum(value - top - tau, 0.0), 0.0) / total
-        weight = inverse * inner
-        spent += weight * (inner - 2.0 * bias)
-        tl.store(weights + at, weight, mask=begin + lanes < padded)
-        tl.store(inside + at, tl.where(inner > 0.0, inverse, 0.0), mask=begin + lanes < padded)
-    tl.store(table + start, tau + top)
-    tl.store(table + s + start, bound + top)
-    tl.store(table + 2 * s + start, mass)
-    tl.store(table + 3 * s + start, tl.sum(spent, 0))
-    tl.store(table + 4 * s + start, members.to(tl.float64))
 
 
 @triton.jit

@@ -43,9 +43,6 @@ CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are held at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
 PACKED = 0.8  # members among candidates above which the others are summed too, with weight 0
-FEW_STARTS = (
-    8  # up to which one of them finds the thresholds: for 64 it took three times the plain form's time
-)
 DENSE_LIMIT = 2_000  # features up to which Newton's matrix is made
 FUSED_LIMIT = 128  # features up to which a kernel holds it
 
@@ -122,8 +119,6 @@ class TensorDual:
         self.newton = local.d <= DENSE_LIMIT
         self._summable = self.fused and local.work == torch.float32 and local.d <= FUSED_LIMIT
         self.reach = local.root * local.longest
-        numbers = [local.root, formula.offset]
-        self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
 
     def _shift_of(self, tiles: Tiles, shift: Tensor) -> Tensor:
         """What is subtracted on the diagonal for the objects of tiles, as wide as they are or one wide."""
@@ -270,22 +265,9 @@ class TensorDual:
         return Tiles(objects, counts)
 
     def _weighed(self, W: Tensor, shift: Tensor, tiles: Tiles) -> Weighed:
-        """tau and the weights of candidates, exactly."""
-        local = self.local
-        products, squares = exact_products(local, tiles, W)
+        """Exactly: narrow until no candidate lies below the tau of the rest of its start."""
+        products, bias, own = self.local.from_products(*exact_products(self.local, tiles, W))
         self.clock.add("values of candidates")
-        if not self.fused or tiles.s > FEW_STARTS or self._extra is not None:
-            return self._narrowed(shift, tiles, products, squares)
-        return fused.with_fallback(
-            lambda: Weighed(
-                *fused.kernels().weigh(tiles, products, squares, local.formula, self._numbers, shift)
-            ),
-            lambda: self._narrowed(shift, tiles, products, squares),
-        )
-
-    def _narrowed(self, shift: Tensor, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
-        """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
-        products, bias, own = self.local.from_products(products, squares)
         values = products if bias is None else products + bias
         inside, members = tiles.valid.double() / (own + self._shift_of(tiles, shift)), len(tiles.flat)
         owner = tiles.owner
@@ -397,9 +379,9 @@ class TensorDual:
             step: Floats = to_numpy(_steps(J, sent[:, :-1], sent[:, -1]))
             left = np.flatnonzero(~np.isfinite(step).all(axis=1))
             if left.size:
-                step[left] = _on_host(to_numpy(self.chosen(J, left)), g[left], radius[left])
+                step[left] = on_host(to_numpy(self.chosen(J, left)), g[left], radius[left])
             return step
-        return _on_host(to_numpy(J), g, radius)
+        return on_host(to_numpy(J), g, radius)
 
     def chosen(self, J: Tensor, which: Ints) -> Tensor:
         """Newton's matrices of some starts."""
@@ -425,13 +407,13 @@ class TensorDual:
             sent[:, :-2].contiguous(), sent[:, -2].contiguous(), None if level is None else sent[:, -1]
         )
 
-    def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor]:
-        """Members of some starts of a trial, how many each has, and their weights."""
+    def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor, Floats | None]:
+        """Members of some starts of a trial, how many each has, and their weights; J is not exact."""
         members = trial.weights > 0
         if not which.all():
             members &= torch.from_numpy(which).to(self.device)[trial.tiles.owner][:, None]
         objects, counts = trial.tiles.chosen(members)
-        return objects, counts[which], trial.weights[members]
+        return objects, counts[which], trial.weights[members], None
 
 
 def _steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
@@ -476,7 +458,7 @@ def _size(A: Tensor) -> Tensor:
     return 0.5 * (out + out.transpose(1, 2)) + least
 
 
-def _on_host(J: Floats, g: Floats, radius: Floats) -> Floats:
+def on_host(J: Floats, g: Floats, radius: Floats) -> Floats:
     """Compiled steps, one start after another on a thread, with one BLAS thread each."""
     out = np.empty_like(g)
 
