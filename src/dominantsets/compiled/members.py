@@ -13,6 +13,7 @@ from dominantsets.compiled.jit import compiled
 from dominantsets.compiled.threads import parallel_map, thread_slices
 
 _T = TypeVar("_T", np.int64, np.float64)
+OBJECTS = 2**16  # below which a part of all of them is not worth a thread
 GRAIN = 2**13  # members below which a part is not worth a thread: each is a wait for memory
 
 
@@ -51,7 +52,7 @@ def fresh_of_each(labels: Ints, sets: list[Ints]) -> Ints:
     Members are in order, so that every thread has its own objects.
     """
     members, ends = joined(sets), np.cumsum([one.size for one in sets])
-    parts = thread_slices(labels.size)
+    parts = thread_slices(labels.size, OBJECTS)
     found = parallel_map(lambda part: _fresh(labels[part], members, ends, part.start), parts)
     return np.asarray(np.sum(found, axis=0))
 
@@ -59,19 +60,19 @@ def fresh_of_each(labels: Ints, sets: list[Ints]) -> Ints:
 def claim_each(labels: Ints, sets: list[Ints], first: int) -> None:
     """Label those members of each set that have no label yet, with numbers from ``first`` on."""
     members, ends = joined(sets), np.cumsum([one.size for one in sets])
-    parts = thread_slices(labels.size)
+    parts = thread_slices(labels.size, OBJECTS)
     parallel_map(lambda part: _claim_each(labels[part], members, ends, part.start, first), parts)
 
 
 def silence(labels: Ints, probabilities: Floats) -> int:
     """Nothing is the probability of what has no label; how many these are."""
-    parts = thread_slices(labels.size)
+    parts = thread_slices(labels.size, OBJECTS)
     return sum(parallel_map(lambda part: _silence(labels[part], probabilities[part]), parts))
 
 
 def sizes_of(labels: Ints, count: int) -> Ints:
     """How many objects have each label."""
-    found = parallel_map(lambda part: _sizes(labels[part], count), thread_slices(labels.size))
+    found = parallel_map(lambda part: _sizes(labels[part], count), thread_slices(labels.size, OBJECTS))
     return np.asarray(np.sum(found, axis=0))
 
 

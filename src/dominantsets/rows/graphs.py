@@ -10,9 +10,7 @@ from typing import Any
 
 import torch
 
-# Plain runs before a graph is made, which costs about as much as they do: whoever needs few of them pays for
-# none, and whoever needs many pays at most twice.
-PLAIN_RUNS = 3
+PLAIN_RUNS = 1  # before a graph is made: it costs as much as three of them, and a climb takes about four
 broken = False  # whether a graph could not be made
 _log = logging.getLogger(__name__)
 _beside: dict[torch.device, Any] = {}  # a stream of each device: libraries keep memory for every stream
