@@ -31,11 +31,12 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
 
 
 def moments(
-    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: float, unit: bool
+    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: Any, unit: bool
 ) -> tuple[Any, Any]:
     """Sums of weights times u and of ``inside`` times u (in float64), and of inside (u - w)(u - w)'.
 
-    A program goes through a few tiles of one start; their sums are added in the order of the tiles.
+    A program goes through a few tiles of one start; their sums are added in the order of the tiles. ``root``
+    is one number in float64 on the device: Triton takes numbers of Python as float32.
     """
     d, most = X.shape[1], tiles.per_start
     few = max(FEW_TILES, -(-len(tiles) * d * d // MOMENTS))
@@ -99,6 +100,7 @@ def accumulate(
 ):  # fmt: skip
     """Sums over the members of some tiles of one start."""
     program = tl.program_id(0)
+    factor = tl.load(root)
     first, last = tl.load(spans + 2 * program), tl.load(spans + 2 * program + 1)
     depth = tl.arange(0, DEPTH)
     ok = depth < d
@@ -113,13 +115,15 @@ def accumulate(
         rows = tl.load(objects + lanes)
         member = (inverse > 0.0)[:, None] & ok[None, :]
         u = tl.load(X + rows[:, None] * d + depth[None, :], mask=member, other=0).to(tl.float64)
-        u = (u - mean[None, :]) * root
+        u = (u - mean[None, :]) * factor
         if UNIT:
             square = tl.sum(u * u, 1)
             u = u / tl.sqrt(tl.where(square > 0.0, square, 1.0))[:, None]
         image += share[:, None] * u
         average += inverse[:, None] * u
         about = ((u - w[None, :]) * tl.sqrt(inverse)[:, None]).to(tl.float32)
+        # tensor cores would cut the last 13 bits off: rounded to nearest, sums have no bias
+        about = ((about.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
         products = tl.dot(tl.trans(about), about, products, input_precision="tf32")
     out = sums + program * 2 * d + depth
     tl.store(out, tl.sum(image, 0), mask=ok)

@@ -119,6 +119,7 @@ class TensorDual:
         self.newton = local.d <= DENSE_LIMIT
         self._summable = self.fused and local.work == torch.float32 and local.d <= FUSED_LIMIT
         self.reach = local.root * local.longest
+        self._root = torch.tensor([local.root], dtype=torch.float64).to(self.device)
 
     def _shift_of(self, tiles: Tiles, shift: Tensor) -> Tensor:
         """What is subtracted on the diagonal for the objects of tiles, as wide as they are or one wide."""
@@ -312,7 +313,7 @@ class TensorDual:
 
         sums, second = plain() if exact or not self._summable else fused.with_fallback(
             lambda: fused.kernels().moments(
-                local.features.stored, tiles, weighed.weights, weighed.inside, W, local.center, local.root,
+                local.features.stored, tiles, weighed.weights, weighed.inside, W, local.center, self._root,
                 local.formula.unit,
             ), plain,
         )  # fmt: skip
