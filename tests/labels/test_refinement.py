@@ -175,6 +175,57 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     assert adjusted_rand_score(whole.labels, some.labels) > 0.95
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_fit_of_objects_and_of_new_ones_by_the_definition(unit):
+    """S_ik / sqrt(W_k): for a linear similarity the length along the cluster's direction."""
+    rng = np.random.default_rng(0)
+    rows = unit * np.abs(np.vstack([rng.normal([3, 0, 0], 0.3, (9, 3)), rng.normal([0, 2, 1], 0.3, (7, 3))]))
+    labels = np.repeat([0, 1], [9, 7])
+    S = as_similarity(rows, "linear")
+    found = refine(S, labels, 2)
+    np.testing.assert_array_equal(found.labels, labels)
+    sums = np.array([rows[labels == k].sum(axis=0) for k in range(2)])
+    directions = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    fits = rows @ directions.T
+    np.testing.assert_allclose(found.fit, fits[np.arange(16), labels], rtol=1e-9)
+    assert found.objective[-1] == pytest.approx(np.linalg.norm(sums, axis=1).sum())
+    new = unit * rng.random((20, 3))
+    np.testing.assert_allclose(found.rule.of(S, new), new @ directions.T, rtol=1e-9)
+    np.testing.assert_allclose(found.rule.renumbered(np.array([1, 0])).of(S, new), new @ directions[::-1].T)
+
+
+def test_single_moves_leave_every_cluster_an_object():
+    """The best moves by trying all of them, one after another; whoever is the whole of a cluster stays."""
+    A = random_similarity(12, 5)
+    S = as_similarity(A)
+    labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    s = A + np.diag(S.diagonal())
+    table = refinement._Table(S, labels, 3, np.empty(0, dtype=bool))
+    while True:
+        tries = [(i, k) for i in range(12) for k in range(3) if (labels == labels[i]).sum() > 1]
+        worth = [objective(s, np.where(np.arange(12) == i, k, labels), 3) for i, k in tries]
+        if max(worth) <= objective(s, labels, 3) + 1e-9:
+            break
+        i, k = tries[int(np.argmax(worth))]
+        labels = np.where(np.arange(12) == i, k, labels)
+    assert table.single_moves()
+    np.testing.assert_array_equal(table.labels, labels)
+    assert not table.single_moves()
+
+
+def test_who_goes_back_to_a_cluster_that_would_be_empty():
+    """The one of its objects that fits it best; where that empties another one, the same for that."""
+    fits = np.array([[3.0, 0, 0], [4.0, 0, 0], [9.0, 2.0, 9.0], [9.0, 9.0, 1.0]])
+
+    def goes(before, after):
+        return refinement._none_empty(np.array(before), np.array(after), lambda some, k: fits[some, k])
+
+    np.testing.assert_array_equal(goes([0, 0, 1, 1], [1, 1, 1, 1]), [1, 0, 1, 1])
+    np.testing.assert_array_equal(goes([0, 0, 1, 1], [1, 0, 1, 1]), [1, 0, 1, 1])
+    np.testing.assert_array_equal(goes([0, 0, 1, 2], [0, 0, 0, 0]), [0, 0, 1, 2])
+    np.testing.assert_array_equal(goes([0, -1, 1, 1], [1, 1, 0, 0]), [1, 1, 0, 0])
+
+
 def test_no_cluster_loses_its_last_object():
     """One object that fits another cluster better stays the whole of its own."""
     rows = np.array([[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [1.0, 0.05], [0.0, 1.0], [0.1, 1.0]])
