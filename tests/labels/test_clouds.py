@@ -145,6 +145,19 @@ def test_the_dimension_is_what_squared_distances_say():
     assert clouds.limit(coordinates(X)) == 6.0
     assert clouds.limit(coordinates(X, 0.1)) == np.inf
     np.testing.assert_allclose(model.variances * model.dimension, 6.0, rtol=0.1)
+    # where nobody knows the largest one, it is free
+    t /= np.repeat([t[:1500].mean(), t[1500:].mean()], 1_500)
+    assert fitted(coordinates(X, 1e-9)).dimension == pytest.approx(2.0 / t.var(), rel=1e-3)
+
+
+def test_a_fit_that_has_settled_ends(monkeypatch):
+    asked, expected = [], clouds._expected
+    monkeypatch.setattr(clouds, "_expected", lambda *some: asked.append(1) or expected(*some))
+    groups = [np.arange(100) < 60, np.arange(100) >= 60]
+    fit_clouds(
+        coordinates(TWO), starts(TWO, groups), noise=False, dimension=2.0, free=False, monitor=Monitor()
+    )
+    assert len(asked) == 2  # it begins where it would end: the second round sees that nothing is gained
 
 
 def test_two_groups_gain_by_two_clouds_and_one_does_not():

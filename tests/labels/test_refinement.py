@@ -194,9 +194,16 @@ def test_the_fit_of_objects_and_of_new_ones_by_the_definition(unit):
     np.testing.assert_allclose(found.rule.renumbered(np.array([1, 0])).of(S, new), new @ directions[::-1].T)
 
 
-def test_single_moves_leave_every_cluster_an_object():
-    """The best moves by trying all of them, one after another; whoever is the whole of a cluster stays."""
+@pytest.mark.parametrize("star", [False, True])
+def test_single_moves_leave_every_cluster_an_object(star):
+    """The best moves by trying all of them, one after another; whoever is the whole of a cluster stays.
+
+    Also the middle of a star, which would gain by joining the others.
+    """
     A = random_similarity(12, 5)
+    if star:
+        A = np.zeros((12, 12))
+        A[0, 1:] = A[1:, 0] = np.linspace(0.5, 1.0, 11)
     S = as_similarity(A)
     labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])
     s = A + np.diag(S.diagonal())
