@@ -87,6 +87,14 @@ def test_a_search_finds_sets_that_share_objects(method):
     assert len(dominant_sets(A, method=method, max_overlap=0.05)) == 1
 
 
+def test_a_search_ends_after_so_many_in_a_row_that_are_old():
+    """A group of ten: its first climb is new, the next are not; four groups are four that are new."""
+    for patience in (1, 3):
+        found = dominant_sets(cliques([10]), method="multistart", patience=patience)
+        assert found.hits.tolist() == [1 + patience]
+        assert len(dominant_sets(cliques([4, 5, 6, 7]), method="tabu", patience=patience)) == 4
+
+
 @pytest.mark.parametrize("method", ["deflate", "tabu", "multistart"])
 def test_what_a_search_finds_is_a_dominant_set(method):
     for seed in range(6):
@@ -136,7 +144,7 @@ def test_single_objects_and_copies():
     for X in (np.zeros((1, 2)), np.array([[0.0], [5.0]])):
         found = dominant_sets(as_similarity(X, "sqeuclidean"), shift=1.0)
         assert len(found) == 1
-        assert found.overlaps().shape == (1, 1)
+        np.testing.assert_array_equal(found.overlaps(), [[1.0]])
 
 
 def test_what_cannot_be_done_is_said():
