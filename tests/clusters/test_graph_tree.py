@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import as_similarity
 from dominantsets.clusters.graph_null import Null, last_believed
-from dominantsets.clusters.graph_tree import graph_groups, graph_labels
+from dominantsets.clusters.graph_tree import GraphGroup, _nested, graph_groups, graph_labels, graph_partition
 from dominantsets.compiled.graph import ascend
-from dominantsets.solvers import Monitor, Status, make_problem
+from dominantsets.solvers import DominantSet, Monitor, Status, make_problem
 from dominantsets.solvers.problem import Point
 
 SIZES = (3, 4, 6, 9, 14, 22, 35, 50, 40, 12, 5)
@@ -236,3 +236,32 @@ def test_compiled_steps_agree_with_the_solver(rng):
     assert not any(part.any() for part in room[:3])
     nobody, _, _ = ascend(M.indptr, M.indices, M.data, 1e3, *x, *room, 1e-8, 10**9)
     assert nobody.size == 0
+
+
+def made(nodes):
+    """A group of some nodes, of equal weights."""
+    nodes = np.asarray(nodes)
+    weights = np.full(nodes.size, 1.0 / nodes.size)
+    return GraphGroup(
+        DominantSet(nodes, weights, 1.0, 0.0, 1.0, None, 1, Status.CONVERGED), 1.0, 2.0, -3.0, True
+    )
+
+
+def test_the_partition_of_a_graph_by_hand():
+    """Two groups, a node with one edge to the first, and one without any."""
+    groups = [made(range(5)), made(range(5, 9))]
+    found = graph_partition(as_similarity(cliques(5, 4, 1, 1, links=[(0, 9)])), groups)
+    np.testing.assert_array_equal(found.labels, [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, -1])
+    # payoffs are 4/5, 3/4, 1/5 and nothing
+    np.testing.assert_allclose(found.probabilities, [*9 * [1.0], 0.25, 0.0])
+    np.testing.assert_allclose(found.rule.roots, np.sqrt([0.8, 0.75]))
+    assert found.sentence == "9% have no edge to any group."
+    whole = as_similarity(cliques(5, 4, 1, links=[(0, 9)]))
+    assert graph_partition(whole, groups).sentence == "every node has an edge to a group."
+
+
+def test_a_group_with_four_fifths_of_its_nodes_in_a_larger_one_is_a_part_of_it():
+    """The smallest such one is its parent."""
+    sets = [range(5), range(1, 9), range(20), range(21, 27), [0, 1, 2, 27, 28], range(9, 13)]
+    found = _nested([made(nodes) for nodes in sets], 30)
+    assert [one.parent for one in found] == [1, 2, -1, -1, -1, 2]
