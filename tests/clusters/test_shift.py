@@ -67,7 +67,7 @@ def test_a_shift_by_its_definition(n):
 
 
 def test_which_resolution_is_chosen():
-    """Fewer clusters that have 0.85 of the best score; of those the smallest shift with 0.95 of their best."""
+    """Fewer clusters with 0.85 of the best score; of those the smallest shift with 0.95 of their best."""
 
     def chosen(*tried, wanted=None):
         candidates = [Candidate(0.1, -k, clusters, 1.0, score) for k, (clusters, score) in enumerate(tried)]

@@ -16,7 +16,7 @@ from dominantsets.clusters import tree_cut
 from dominantsets.clusters.tree_cut import cut_tree
 from dominantsets.compiled.cuts import pure_nodes, root_forest, sized_cuts
 from dominantsets.solvers import Monitor, SolverOptions
-from support import assert_certified
+from support import assert_certified, path
 
 OPTIONS = SolverOptions().checked()
 
@@ -108,6 +108,43 @@ def test_single_far_objects_are_no_pieces():
     assert adjusted_rand_score(np.repeat([0, 1], 60), model.labels_[:120]) == 1.0
     for cluster in model.clusters_:
         assert not set(cluster.members) & {120, 121}
+
+
+def test_a_small_group_comes_before_a_single_far_object():
+    """Where no piece is large enough for the number that is asked for, half as large is tried, and so on."""
+    # two stars of 21 with a step of 10 between them, a chain of three 8 away, and one object 50 away
+    steps = [(0, i, 1.0) for i in range(1, 21)] + [(21, i, 1.0) for i in range(22, 42)]
+    steps += [(0, 21, 10.0), (0, 42, 8.0), (42, 43, 1.0), (43, 44, 1.0), (0, 45, 50.0)]
+    u, v, length = zip(*steps, strict=True)
+    found = cut_tree(path(sp.csr_array((length, (u, v)), shape=(46, 46))), 3, 1, OPTIONS, Monitor())
+    np.testing.assert_array_equal(found.labels, [*21 * [0], *21 * [1], 2, 2, 2, 0])
+    assert [piece.size for piece in found.pieces] == [22, 21, 3]
+    np.testing.assert_allclose(found.strengths, np.log([10.0, 8.0]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_very_few_objects(n):
+    found = cut_tree(
+        as_similarity(np.arange(n, dtype=float)[:, None] ** 2, "path"), None, 1, OPTIONS, Monitor()
+    )
+    assert found.labels.tolist() == [0] * n
+
+
+def test_pieces_by_size_by_hand():
+    roots = np.array([5, 5, 2, 9, 9, 9, 2, 7])
+    for wanted, least, expected in (
+        (9, 1, [1, 1, 2, 0, 0, 0, 2, 3]),  # of equal size the one that comes first
+        (2, 1, [1, 1, -1, 0, 0, 0, -1, -1]),
+        (9, 2, [1, 1, 2, 0, 0, 0, 2, -1]),
+        (9, 4, [-1, -1, -1, 0, 0, 0, -1, -1]),  # the largest counts anyhow
+    ):
+        np.testing.assert_array_equal(tree_cut._by_size(roots, wanted, least), expected)
+
+
+def test_what_chance_reaches_falls_with_the_number_of_objects_and_of_dimensions():
+    for least in (1, 5):
+        assert tree_cut._by_chance(100, 2.0, least) > tree_cut._by_chance(10_000, 2.0, least) > 0.0
+        assert tree_cut._by_chance(100, 2.0, least) > tree_cut._by_chance(100, 9.0, least) > 0.0
 
 
 @pytest.mark.parametrize("n_clusters", [1, 5, 30])
