@@ -64,7 +64,7 @@ def test_without_a_number_it_is_that_of_the_start(start):
     assert adjusted_rand_score(y, model.labels_) > 0.97
 
 
-def test_what_is_said_of_noise():
+def test_how_many_are_said_to_be_noise():
     """The share of the background, or of those least typical; and clusters that are not kept are none."""
     X, y = stripes(n=60)
     rows = np.vstack([X, np.random.default_rng(0).uniform(-15, 15, size=(60, 2))])
