@@ -48,7 +48,12 @@ def test_where_a_node_is_taken():
     for seed in range(4):
         tree = ModeTree(sample(seed), 8, Monitor())
         lives = tree.lives()
-        early = [tree.life(node.chain, last=node.first + more) for node in lives for more in (1, 2, 3)]
+        early = [
+            tree.life(node.chain, node.first + begin, node.first + begin + more)
+            for node in lives
+            for begin in (0, 1, 2)
+            for more in (1, 2, 3)
+        ]
         for node in [*lives, *early]:
             level, later = taken(tree, node)
             after += later
@@ -59,7 +64,7 @@ def test_where_a_node_is_taken():
     assert after
 
 
-@pytest.mark.parametrize("extra", [0.0, 40.0])
+@pytest.mark.parametrize("extra", [0.0, 400.0])
 def test_all_end_in_one(extra):
     """Also where most of what tells objects apart is in none of their coordinates."""
     tree = ModeTree(sample(0, extra), 8, Monitor())

@@ -17,8 +17,8 @@ from support import assert_certified, path, random_distances
 OPTIONS = SolverOptions().checked()
 
 
-def tree_of(n, seed, ties=False):
-    S = path(random_distances(n, seed, ties))
+def tree_of(n, seed, ties=False, unit=1.0):
+    S = path(unit * random_distances(n, seed, ties))
     return S, _Tree(S, OPTIONS)
 
 
@@ -42,9 +42,9 @@ def test_nodes_live_as_the_spectrum_says(seed, ties):
         assert tree.node_of(np.array(pair)) == pairs.get(pair, -1)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_set_of_a_node_is_all_of_it_within_its_life(seed):
-    S, tree = tree_of(12, seed)
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_the_set_of_a_node_is_all_of_it_within_its_life(unit):
+    S, tree = tree_of(12, 0, unit=unit)
     A = S.toarray()
     for node in np.flatnonzero(tree.is_set).tolist():
         core = tree.core(node)
@@ -59,6 +59,7 @@ def test_the_set_of_a_node_is_all_of_it_within_its_life(seed):
         if np.isfinite(high) and low + S.top > 0.0:
             assert core.shift + S.top == pytest.approx(np.sqrt((low + S.top) * (high + S.top)))
     assert tree.core(-1) is None
+    assert tree.core(0).members.tolist() == [0]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -36,7 +36,7 @@ def test_every_object_has_the_nearest_centre(some):
     centres = np.array([ball.centre for ball in balls])
     expected = np.square(rows[:, None] - centres).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(rule.of(S)[0], expected)
-    for share in (0.4, 0.6):  # between a narrow one and a wide one the border is in the middle
+    for share in (0.48, 0.52):  # between a narrow one and a wide one the border is in the middle
         at = X[y == 0].T @ balls[0].weights * (1 - share) + X[y == 3].T @ balls[3].weights * share
         away = np.linalg.norm(at - np.array([X[ball.members].T @ ball.weights for ball in balls]), axis=1)
         assert rule.of_new(S, at[None])[0] == away.argmin()
@@ -76,6 +76,6 @@ def test_a_hierarchy_of_four(some):
     for k in range(4):
         assert np.flatnonzero(y == k).tolist() in every
     for group in found.root.walk():
-        if group.core is not None:
-            assert group.birth <= group.death
+        if group.birth < group.death:  # two that merge at once with a third live nowhere by themselves
+            assert group.birth <= group.core.shift <= group.death
     assert hierarchy(S, 1, options, Monitor(0.0)).halt is End.TIME_LIMIT

@@ -87,6 +87,8 @@ def test_every_piece_has_its_dominant_set(n_clusters, min_samples):
         assert (found.labels[piece.core.members] == k).all()
         assert piece.size == np.count_nonzero(found.labels == k)
         np.testing.assert_array_equal(np.sort(piece.core.members), S.tree.leaves(piece.node))
+        pure = [node for node in lives if (found.labels[S.tree.leaves(node)] == k).all()]
+        assert len(piece.core) == max(S.tree.size[pure])  # the largest within it that is one at some shift
         if len(piece.core) > 1:  # the exact spectrum, found another way, has the node at this shift
             low, high = lives[piece.node]
             assert low < piece.core.shift < high
@@ -182,13 +184,18 @@ def test_noise_of_a_tree(noise):
     assert ((model.probabilities_ > 0.0) == (model.labels_ >= 0)).all()
 
 
-@pytest.mark.parametrize("d", [4, 10])
+@pytest.mark.parametrize("d", [2, 4, 10])
 def test_near_groups_of_far_pairs_count_where_there_are_no_curves(d):
-    """Cuts between pairs are many times stronger than those within, which are more than chance, too."""
+    """Cuts between pairs are many times stronger than those within, which are more than chance, too.
+
+    In a plane they do not count: parts of curves may be as far apart.
+    """
     rng = np.random.default_rng(d)
     centres = np.zeros((4, d))
     centres[:, 0] = [0.0, 5.0 + 0.4 * d, 4000.0, 4005.0 + 0.4 * d]
     X = centres[np.repeat(range(4), 120)] + rng.normal(size=(480, d))
     found = cut_tree(as_similarity(X, "path", min_samples=5), None, 1, OPTIONS, Monitor())
-    assert adjusted_rand_score(np.repeat(range(4), 120), found.labels) == 1.0
+    expected = np.repeat([0, 0, 2, 2] if d == 2 else range(4), 120)
+    assert adjusted_rand_score(expected, found.labels) == 1.0
+    assert found.strengths[1] > found.least
     assert found.strengths[1] < tree_cut.WEAK * min(found.strengths[0], tree_cut.FULL)
