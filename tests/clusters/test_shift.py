@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, homogeneity_score
 from dominantsets import DominantSets, as_similarity
 from dominantsets.app.experiments import newsgroups
 from dominantsets.clusters import shift
-from dominantsets.clusters.shift import SHARES, SHARES_OF_DEGREE, Candidate, Scale, choose_shift
+from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
 from dominantsets.solvers import End, Monitor
 from support import CORNERS
 
@@ -78,10 +78,10 @@ def test_which_resolution_is_chosen():
     assert chosen((2, 0.96), (2, 0.96), (2, 1.0), (2, 0.951), (2, 0.94)) == 3
     assert chosen((0, 0.0), (0, 0.0)) == 1  # none has a cluster
     assert chosen((2, 1.0), (3, 0.2), (3, 0.1), wanted=4) == 1  # the most there are
-    assert list(SHARES) == sorted(SHARES, reverse=True)
-    assert list(SHARES_OF_DEGREE) == sorted(SHARES_OF_DEGREE, reverse=True)
-    assert SHARES_OF_DEGREE[0] < 1.0
-    assert SHARES_OF_DEGREE[-1] == 0.0
+    for shares in (shift.SHARES, shift.SHARES_OF_DEGREE):
+        assert list(shares) == sorted(shares, reverse=True)
+    assert shift.SHARES_OF_DEGREE[0] < 1.0
+    assert shift.SHARES_OF_DEGREE[-1] == 0.0
 
 
 def test_on_how_many_objects_resolutions_are_compared(monkeypatch):
