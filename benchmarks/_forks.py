@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture.engine import ConjectureRunner
-from numba.core.event import install_recorder
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dominantsets"
@@ -55,10 +54,9 @@ class Forking:
         for item in session.items:
             self._items[item.nodeid] = item
             seen: set[Any] = set()
-            with _compiling() as made:
-                began, passed = self._first(item, seen)
-            if made and not passed:  # until the compiled code was there, it took longer
-                began, passed = self._first(item, seen)
+            began, passed = self._timed(item, seen)
+            if not passed:  # what had to be compiled or loaded first is there now
+                began, passed = self._timed(item, seen)
             if passed:
                 functions = frozenset(filter(None, map(_function, seen)))
                 self.tests[item.nodeid] = Called(time.process_time() - began, functions)
@@ -69,7 +67,7 @@ class Forking:
         self._work(self)
         return True
 
-    def _first(self, item: pytest.Item, seen: set[Any]) -> tuple[float, bool]:
+    def _timed(self, item: pytest.Item, seen: set[Any]) -> tuple[float, bool]:
         """When a test began, and whether it passes."""
         began = time.process_time()
         with _traced(seen):
@@ -136,17 +134,10 @@ def run(paths: list[str], plain: bool, longest: float, work: Callable[[Forking],
         raise SystemExit(f"the tests of {', '.join(paths)} could not be run.")
 
 
-@contextmanager
-def _compiling() -> Iterator[list[Any]]:
-    """What is compiled meanwhile, not what is loaded from the disk."""
-    with install_recorder("numba:compile") as recorder:
-        yield recorder.buffer
-
-
-def _is_numba(frame: Any) -> bool:
-    """Whether numba is at work: it does not compile any more in a process where that was stopped midway."""
+def _is_loading(frame: Any) -> bool:
+    """Whether something is compiled or imported, which cannot be done again where it was stopped midway."""
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("numba."):
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "importlib.")):
             return True
         frame = frame.f_back
     return False
@@ -177,7 +168,7 @@ def _passes(item: pytest.Item, seconds: float) -> bool:
     """Whether a test passes within some seconds of the processor."""
 
     def stop(number: int, frame: Any) -> None:
-        if not _is_numba(frame):
+        if not _is_loading(frame):
             raise TooSlow(item.nodeid)
 
     signal.signal(signal.SIGPROF, stop)
