@@ -290,6 +290,13 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1.0 -> 2.0": (True, "a weaker lower bound of tau: more candidates are looked at"),
         "add_rows: k + 4 <= rows.size -> k + 4 < rows.size": SPEED,
     },
+    "compiled/interrupts.py": {
+        ": 0.002 -> 1.002": SIZE,
+        "kept: if hasattr(signal, 'pthread_kill') -> if not hasattr(signal, 'pthread_kill')": (
+            False,
+            "the other way, for systems without it, works here, too",
+        ),
+    },
     "compiled/spanning.py": {
         "join_nearest: total < best[mine] -> total <= best[mine]": TIE,
         "join_nearest: total < best[owner[j]] -> total <= best[owner[j]]": TIE,
