@@ -54,12 +54,12 @@ class Forking:
         for item in session.items:
             self._items[item.nodeid] = item
             seen: set[Any] = set()
-            began, passed = self._timed(item, seen)
-            if not passed:  # what had to be compiled or loaded first is there now
-                began, passed = self._timed(item, seen)
+            seconds, passed = self._timed(item, seen)
+            if not passed or seconds > self._longest:  # what had to be compiled or loaded is there now
+                seconds, passed = self._timed(item, seen)
             if passed:
                 functions = frozenset(filter(None, map(_function, seen)))
-                self.tests[item.nodeid] = Called(time.process_time() - began, functions)
+                self.tests[item.nodeid] = Called(seconds, functions)
             else:
                 self.left_out.append(item.nodeid)
         gc.collect()
@@ -68,10 +68,11 @@ class Forking:
         return True
 
     def _timed(self, item: pytest.Item, seen: set[Any]) -> tuple[float, bool]:
-        """When a test began, and whether it passes."""
+        """How long a test takes, and whether it passes."""
         began = time.process_time()
         with _traced(seen):
-            return began, _passes(item, self._longest)
+            passed = _passes(item, self._longest)
+        return time.process_time() - began, passed
 
     def killed(
         self, file: str, trees: Iterable[ast.AST], tests: list[list[str]], jobs: int = 1
@@ -137,7 +138,7 @@ def run(paths: list[str], plain: bool, longest: float, work: Callable[[Forking],
 def _is_loading(frame: Any) -> bool:
     """Whether something is compiled or imported, which cannot be done again where it was stopped midway."""
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("numba.", "importlib.")):
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "importlib.", "_frozen_importlib")):
             return True
         frame = frame.f_back
     return False
