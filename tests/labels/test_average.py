@@ -69,6 +69,10 @@ def test_nothing_leads_to_another_component():
     for i in range(6):
         home = [k for k, c in enumerate(clusters) if S.components[c.members[0]] == S.components[i]]
         assert out[i] in (home or [-1])
+    new = sp.csr_array(([1.0], ([0], [0])), shape=(2, 7))  # one next to the first, one next to nobody
+    cores, averages_ = zip(*[(Core.of(S, c), average_of(S, c)) for c in clusters], strict=True)
+    mine = next((k for k, c in enumerate(clusters) if S.components[c.members[0]] == S.components[0]), -1)
+    np.testing.assert_array_equal(predict_by_average(S, cores, averages_, new), [mine, -1])
 
 
 def test_the_level_of_a_core_is_the_threshold_less_half_of_the_margin_at_most(found):

@@ -143,6 +143,11 @@ def test_planted_groups_of_both_signs():
     np.testing.assert_array_equal(in_csr.labels, found.labels)
 
 
+def test_one_cluster_may_be_asked_for():
+    found = correlation_clusters(random_similarity(8), 1, shift=0.5)
+    np.testing.assert_array_equal(found.labels, np.zeros(8))
+
+
 def test_levels_of_two_and_of_one():
     """Two objects: a - 2 c = 0."""
     np.testing.assert_allclose(shift_levels(np.array([0.7, 0.7]), "adaptive"), 0.35)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
-from dominantsets.labels.ellipses import best_ellipses, fit_ellipses, usable
+from dominantsets.labels.ellipses import _begin, best_ellipses, fit_ellipses, usable
 
 
 def long_groups(seed, n=150, d=2, k=3):
@@ -111,6 +111,17 @@ def test_a_constant_background_is_a_density_over_its_box():
     assert fitted.shares.sum() + fitted.noise == pytest.approx(1.0, abs=1e-3)
     inside, beyond = fitted.logs(np.vstack([fitted.high, fitted.high + 1e-6]))[:, 3]
     assert beyond < inside
+
+
+def test_what_objects_have_of_clusters_at_first():
+    """All of one; where nobody is of the background, a little of it; without one, a share of all clusters."""
+    some, every = np.array([0, 1, -1, 1]), np.array([0, 1, 0, 1])
+    one_hot = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 1.0, 0]])
+    np.testing.assert_array_equal(_begin(some, 2, True), one_hot)
+    np.testing.assert_allclose(_begin(every, 2, True)[:2], [[0.95, 0.0, 0.05], [0.0, 0.95, 0.05]])
+    without = _begin(some, 2, False)
+    np.testing.assert_allclose(without[:, :2], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 1.0]])
+    np.testing.assert_array_equal(_begin(every, 2, False)[:, :2], np.eye(2)[every])
 
 
 def test_groups_of_one_are_no_start():

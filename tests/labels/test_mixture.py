@@ -137,6 +137,8 @@ def test_what_a_background_knows_of_the_clusters(kind):
     else:
         assert (near > 0.65) == (kind == "flanks")
         assert (near < 0.45) == (kind == "ring")
+    few = outside * (np.arange(900) < 469)  # of fewer than twenty nothing is known
+    assert mixture._nearness(sample, fit._replace(outside=few)) == (0.5, np.inf)
 
 
 @pytest.mark.parametrize("noise", [False, True])

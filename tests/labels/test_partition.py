@@ -17,7 +17,7 @@ from support import CORNERS, cliques, path, vector
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "path"])
-@pytest.mark.parametrize(("noisy", "radii"), [(40, 1.0), (4, 1.75)])
+@pytest.mark.parametrize(("noisy", "radii"), [(40, 1.0), (20, 1.0), (4, 1.75)])
 def test_noise_by_the_definition(kind, noisy, radii):
     """Much of it beyond 1.75 radii: all outside the balls; little of it: what is beyond."""
     rng = np.random.default_rng(0)
@@ -36,6 +36,10 @@ def test_noise_by_the_definition(kind, noisy, radii):
     np.testing.assert_array_equal(noise, outside)
     assert 0 < outside.sum() < S.n
     assert balls is not None
+    labels, probabilities, _, sentence = label_by_fit(S, [found], run.labels, "auto", Monitor())
+    np.testing.assert_array_equal(labels, np.where(outside, -1, 0))
+    np.testing.assert_array_equal(probabilities == 0.0, outside)
+    assert sentence == f"{outside.mean():.0%} lie outside every cluster."
     copies = as_similarity(np.repeat([[0.0], [1.0]], 5, axis=0), kind)
     pairs = peel(copies, 2, shift=0.1)
     assert _noise(copies, list(pairs), pairs.labels)[0] is None  # no radius is known

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
 from dominantsets.labels.refinement import refine
+from dominantsets.similarity.base import evenly
 from support import random_similarity
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
@@ -172,6 +175,11 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     monkeypatch.setattr(S, "gradient", lambda m, w: asked.append(m.size) or type(S).gradient(S, m, w))
     some = refine(S, start, 4)
     assert max(asked) == 50
+    table = refinement._Table(S, whole.labels, 4, np.empty(0, dtype=bool))
+    full = np.exp(-S.gamma * np.square(rows[:, None] - rows).sum(axis=2))
+    for k, members in enumerate(np.flatnonzero(whole.labels == k) for k in range(4)):
+        stand = evenly(members, 50)  # each for as many as there are over 50
+        np.testing.assert_allclose(table.S[:, k], full[:, stand].sum(axis=1) * members.size / 50)
     assert adjusted_rand_score(whole.labels, some.labels) > 0.95
 
 
@@ -195,7 +203,7 @@ def test_the_fit_of_objects_and_of_new_ones_by_the_definition(unit):
 
 
 @pytest.mark.parametrize("star", [False, True])
-def test_single_moves_leave_every_cluster_an_object(star):
+def test_single_moves_leave_every_cluster_an_object(star, monkeypatch):
     """The best moves by trying all of them, one after another; whoever is the whole of a cluster stays.
 
     Also the middle of a star, which would gain by joining the others.
@@ -215,9 +223,25 @@ def test_single_moves_leave_every_cluster_an_object(star):
             break
         i, k = tries[int(np.argmax(worth))]
         labels = np.where(np.arange(12) == i, k, labels)
+    monkeypatch.setattr(refinement, "MOVES", 1)
     assert table.single_moves()
+    monkeypatch.undo()
+    table.single_moves()
     np.testing.assert_array_equal(table.labels, labels)
     assert not table.single_moves()
+
+
+def test_it_says_where_it_was_stopped(monkeypatch):
+    """After all rounds that there are, not after as many as were asked for."""
+    labels = np.arange(300) % 4
+    S = as_similarity(X - X.min(axis=0) + 1.0, "linear")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(refine(S, labels, 4, rounds=1).objective) == 2
+        assert len(refine(S, labels, 4).objective) > 2
+    monkeypatch.setattr(refinement, "ROUNDS", 1)
+    with pytest.warns(UserWarning, match="stopped after 1 rounds"):
+        refine(S, labels, 4, rounds=1)
 
 
 def test_who_goes_back_to_a_cluster_that_would_be_empty():
