@@ -64,6 +64,21 @@ def test_where_a_node_is_taken():
     assert after
 
 
+def test_how_fast_a_ball_grows_about_a_level():
+    """The exponent of kappa, over two levels on either side that it lives; 1 where it lives at one only."""
+    tree = ModeTree(sample(2), 8, Monitor())
+    for node in tree.lives():
+        mass = np.maximum(tree._state.mass[node.chain], 1)
+        found = tree._change(node.chain, node.first, node.last, np.arange(node.last - node.first))
+        for at, exponent in enumerate(found, node.first):
+            low, high = max(at - WINDOW, node.first), min(at + WINDOW, node.last - 1)
+            expected = 1.0
+            if high > low:
+                expected = abs(np.log(mass[high] / mass[low])) / np.log(tree.levels[high] / tree.levels[low])
+            assert exponent == pytest.approx(expected)
+        assert tree._change(node.chain, node.first, node.first + 1, np.arange(1)).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("extra", [0.0, 400.0])
 def test_all_end_in_one(extra):
     """Also where most of what tells objects apart is in none of their coordinates."""

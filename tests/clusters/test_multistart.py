@@ -179,6 +179,14 @@ def test_a_refused_best_solution_does_not_end_the_run(seed, least):
     assert clusters
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_passes_go_on_where_all_that_was_reached_is_too_small(seed):
+    run = multistart(cliques([2] * 6 + [6]), 1, n_starts=1, min_cluster_size=3, random_state=seed)
+    (found,) = run
+    assert [len(c) for c in found.clusters] == [6]
+    assert "solutions" not in repr(found)
+
+
 def test_a_stop_is_called_a_stop():
     run = multistart(
         cliques([6, 6], [1, 1]), 2, n_starts=3, min_cluster_size=50, random_state=0,
