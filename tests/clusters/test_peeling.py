@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import reference
 from dominantsets import End, Status, as_similarity, peel, solve
 from dominantsets.clusters import peeling as module
-from support import assert_certified, cliques, features, random_similarity
+from support import assert_certified, cliques, features, path, random_similarity
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5]), st.sampled_from(["pairwise", "away"]))
@@ -58,6 +58,15 @@ def test_ends_when_no_similarity_is_left():
         peeling = peel(stored, 5)
         assert [c.members.tolist() for c in peeling] == [[0, 1]]
         assert peeling.end is End.NO_SIMILARITY
+
+
+def test_ends_where_nothing_leads_from_one_to_another():
+    """Of a forest, when all that are left are alone in their trees."""
+    D = sp.csr_array(([1.0, 2.0, 1.0], ([0, 1, 3], [1, 2, 4])), shape=(7, 7))
+    peeling = peel(path(D), 7, shift=0.5)
+    assert sorted(c.members.tolist() for c in peeling) == [[0, 1], [3, 4]]
+    assert peeling.end is End.NO_SIMILARITY
+    np.testing.assert_array_equal(peeling.labels < 0, [False, False, True, False, False, True, True])
 
 
 def test_ends_when_all_are_assigned():

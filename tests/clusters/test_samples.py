@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from dominantsets import as_similarity
 from dominantsets.clusters import samples
 from dominantsets.clusters.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
 from dominantsets.clusters.separation import neighbour_graph
@@ -30,6 +31,11 @@ def test_ways_of_points_by_their_dimensions(d):
     assert sample.apart == (samples.APART_IN_MANY if d > 10 else samples.APART_IN_FEW)
     expected = neighbour_graph(points(60, d), density=d <= 10)
     assert (abs(sample.graph() - expected)).max() < 1e-12
+    some = np.arange(0, 60, 5)
+    for objects in (None, some):
+        rows = points(60, d) if objects is None else points(60, d)[objects]
+        found = sample.similarity(("rbf", {"gamma": 0.3}), objects).toarray()
+        np.testing.assert_allclose(found, as_similarity(rows, "rbf", gamma=0.3).toarray())
     assert dict(PointSample(points(60, 3), 4).ways)["diffusion"] == {"n_components": 4}
     assert dict(PointSample(points(60, 3), None).ways)["diffusion"] == {}
 

@@ -229,6 +229,13 @@ def scales_of(X, wanted=None, least=1):
     return Scales(S, S.spread(), wanted, least, Monitor())
 
 
+def test_one_of_several_groups_is_not_all_there_is():
+    assert not scales_of(unequal()[0], 1).is_one
+    assert not scales_of(unequal()[0]).is_one
+    assert scales_of(np.random.default_rng(0).normal(size=(60, 2))).is_one
+    assert scales_of(np.ones((9, 2))).is_one
+
+
 def test_how_many_objects_a_group_has_at_least():
     """8, fewer where many clusters are asked for: half of the objects of each; more where it is asked for."""
     X = np.random.default_rng(0).normal(size=(60, 2))

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
-from dominantsets import DominantSets, as_similarity
+from dominantsets import DominantSets, as_similarity, peel
 from dominantsets.app.experiments import newsgroups
 from dominantsets.clusters import shift
 from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
@@ -63,7 +63,8 @@ def test_a_shift_by_its_definition(n):
     # objects that differ in their own similarity: each alone must stay concave
     linear = as_similarity(np.random.default_rng(0).random((30, 2)) + 0.1, "linear")
     least = linear.self_similarities(np.arange(30)).min()
-    assert Scale(linear, linear.degrees()).shift(1e-9) > -least
+    own = linear.self_similarity
+    assert Scale(linear, linear.degrees()).shift(1e-9) == pytest.approx(-least + 0.1 * (own - least))
 
 
 def test_which_resolution_is_chosen():
@@ -227,6 +228,12 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
         assert tried[-1].n_clusters == k
         assert all(c.n_clusters < k for c in tried[:-1])
         assert found.shift == pytest.approx(tried[-1].share * mean)
+        for c in tried:
+            assert c.n_clusters == len(list(peel(S, k, shift=c.shift)))
+    pairs = as_similarity(sp.csr_array(100.0 * np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]])))
+    two = choose_shift(pairs, pairs.degrees(), 2, monitor=Monitor())
+    assert [c.n_clusters for c in two.candidates] == [2]
+    assert two.candidates[0].shift == pytest.approx(90.0)
     assert choose_shift(S, S.degrees(), None, monitor=Monitor()).shift == pytest.approx(0.9 * mean)
 
 
