@@ -100,6 +100,7 @@ def test_a_judgement_is_by_joiners_and_sharpness():
     assert not Judgement(36, 0, 0.49).alone  # few objects must be sharper: 3 / 6
     assert Judgement(36, 0, 0.51).alone
     assert Judgement(4, 0, 0.91).alone
+    assert Judgement(2, 0, 0.91).alone
     assert not Judgement(1, 0, 0.99).alone
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from dominantsets import as_similarity, solve
 from dominantsets.clusters import stream
@@ -79,3 +80,12 @@ def test_rows_that_get_weights_leave_the_ball_where_it_is():
     same = weighed(cluster, np.ones(60), 1.0)
     assert same.cluster.shift == pytest.approx(0.5)
     np.testing.assert_array_equal(same.start.support, cluster.members)
+
+
+def test_batches_are_joined_as_sparse_rows_where_one_is():
+    one, two = np.eye(2), np.ones((3, 2))
+    np.testing.assert_array_equal(stream.joined([one, two]), np.vstack([one, two]))
+    for parts in ([sp.csr_array(one), sp.csr_array(two)], [one, sp.csr_array(two)]):
+        found = stream.joined(parts)
+        assert sp.issparse(found)
+        np.testing.assert_array_equal(found.toarray(), np.vstack([one, two]))

@@ -184,18 +184,18 @@ def test_noise_of_a_tree(noise):
     assert ((model.probabilities_ > 0.0) == (model.labels_ >= 0)).all()
 
 
-@pytest.mark.parametrize("d", [2, 4, 10])
-def test_near_groups_of_far_pairs_count_where_there_are_no_curves(d):
+@pytest.mark.parametrize(("d", "least"), [(2, 5), (4, 5), (10, 5), (10, 1)])
+def test_near_groups_of_far_pairs_count_where_there_are_no_curves(d, least):
     """Cuts between pairs are many times stronger than those within, which are more than chance, too.
 
-    In a plane they do not count: parts of curves may be as far apart.
+    In a plane they do not count: parts of curves may be as far apart. Nor where single objects make chains.
     """
     rng = np.random.default_rng(d)
     centres = np.zeros((4, d))
     centres[:, 0] = [0.0, 5.0 + 0.4 * d, 4000.0, 4005.0 + 0.4 * d]
     X = centres[np.repeat(range(4), 120)] + rng.normal(size=(480, d))
-    found = cut_tree(as_similarity(X, "path", min_samples=5), None, 1, OPTIONS, Monitor())
-    expected = np.repeat([0, 0, 2, 2] if d == 2 else range(4), 120)
+    found = cut_tree(as_similarity(X, "path", min_samples=least), None, 1, OPTIONS, Monitor())
+    expected = np.repeat([0, 0, 2, 2] if d == 2 or least == 1 else range(4), 120)
     assert adjusted_rand_score(expected, found.labels) == 1.0
     assert found.strengths[1] > found.least
     assert found.strengths[1] < tree_cut.WEAK * min(found.strengths[0], tree_cut.FULL)
