@@ -48,7 +48,16 @@ def test_a_call_says_that_it_goes_on_and_what_was_pressed_meanwhile(monkeypatch)
 
     monkeypatch.setattr(jit.CPUDispatcher, "_compile_for_args", compiling)
     assert function(1) == 2
-    assert seen == [False]
+    assert seen.pop() is False
+    Call.inside = True  # of the main thread, whatever another one compiles
+    try:
+        thread = threading.Thread(target=lambda: function(1.5))
+        thread.start()
+        thread.join()
+    finally:
+        Call.inside = False
+    assert seen.pop() is True
+    seen.append(False)
 
     def called(self, *arguments):
         seen.append(Call.inside)
@@ -59,6 +68,7 @@ def test_a_call_says_that_it_goes_on_and_what_was_pressed_meanwhile(monkeypatch)
     assert function(1) == (1,)
     with pytest.raises(KeyboardInterrupt):
         function(1)
+    assert not Call.pressed  # once
     elsewhere = []
     thread = threading.Thread(target=lambda: elsewhere.append(function(1)))
     thread.start()
