@@ -300,6 +300,11 @@ def guaranteed() -> Iterator[str]:
         slowest = max(row["slowest_s"] for row in cases)
         yield f"{wrong} faults in {sum(row['runs'] for row in cases)}, slowest {slowest} s"
     yield f"{fuzz['files']:,} files, {len(fuzz['faults'])} faults"
+    mutants = result("mutants")
+    every = f"{mutants['killed']:,} of {mutants['mutants']:,} in {len(mutants['files'])} files"
+    yield f"{every} ({mutants['share']:.0%}); {mutants['equivalent']} of the others change nothing"
+    for room, row in mutants["rooms"].items():
+        yield f"{room}/ {row['killed']} of {row['mutants']} ({row['share']:.0%})"
 
 
 FAULTS = ("traceback", "lost", "wrong", "slow", "found, and not kept")  # of Ctrl-C
