@@ -8,8 +8,16 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import as_similarity
+from dominantsets.clusters.graph_ladder import FollowedSet
 from dominantsets.clusters.graph_null import Null, last_believed
-from dominantsets.clusters.graph_tree import GraphGroup, _nested, graph_groups, graph_labels, graph_partition
+from dominantsets.clusters.graph_tree import (
+    GraphGroup,
+    _Choice,
+    _nested,
+    graph_groups,
+    graph_labels,
+    graph_partition,
+)
 from dominantsets.compiled.graph import ascend
 from dominantsets.solvers import DominantSet, Monitor, Status, make_problem
 from dominantsets.solvers.problem import Point
@@ -265,3 +273,43 @@ def test_a_group_with_four_fifths_of_its_nodes_in_a_larger_one_is_a_part_of_it()
     sets = [range(5), range(1, 9), range(20), range(21, 27), [0, 1, 2, 27, 28], range(9, 13)]
     found = _nested([made(nodes) for nodes in sets], 30)
     assert [one.parent for one in found] == [1, 2, -1, -1, -1, 2]
+
+
+def choice_of(**evidence):
+    """Sets of 24 nodes by name: three parts of five and their union, and two others; numbered by evidence."""
+    nodes = {"a": range(5), "b": range(5, 10), "c": range(10, 15), "union": range(15), "d": range(15, 19)}
+    nodes |= {"e": range(19, 24), "pair": range(10), "rest": range(10, 19)}
+    names = sorted(evidence, key=lambda name: evidence[name])
+    sets = [
+        FollowedSet(Point(np.array(nodes[k]), np.full(len(nodes[k]), 1 / len(nodes[k]))), 1.0, None)
+        for k in names
+    ]
+    choice = _Choice(cliques(15, 4, 5), sets, np.array([evidence[k] for k in names]))
+
+    def named(family):
+        return {names[k] for k in family}
+
+    return choice, {name: k for k, name in enumerate(names)}, named
+
+
+def test_fewer_groups_lose_least_evidence():
+    """A union for its parts, or the weakest left out; and never fewer than are wanted."""
+    for union, expected in ((-17.0, {"pair", "d"}), (-3.0, {"a", "b"})):  # it loses 18 - 17, or d loses 5
+        choice, at, named = choice_of(a=-10.0, b=-8.0, d=-5.0, pair=union)
+        assert named(choice.fewer([at["a"], at["b"], at["d"]], 2)) == expected
+    choice, at, named = choice_of(a=-10.0, b=-8.0, c=-6.0, union=-23.9)
+    three = [at["a"], at["b"], at["c"]]
+    assert named(choice.fewer(three, 2)) == {"a", "b"}  # of all three it would leave one
+    assert named(choice.fewer(three, 1)) == {"union"}
+    assert named(choice.fewer(three, 3)) == {"a", "b", "c"}
+
+
+def test_more_groups_are_other_sets_first_and_then_parts():
+    choice, at, named = choice_of(a=-9.0, b=-8.0, c=-7.0, union=-30.0, d=-2.0, e=-3.0)
+    assert named(choice.more([at["union"]], 2)) == {"union", "e"}
+    assert named(choice.more([at["union"]], 3)) == {"union", "d", "e"}
+    assert named(choice.more([at["union"]], 4)) == {"a", "b", "d", "e"}  # as many parts as are wanted
+    assert named(choice.more([at["union"]], 5)) == {"a", "b", "c", "d", "e"}
+    assert named(choice.more([at["union"]], 9)) == {"a", "b", "c", "d", "e"}  # there are no more
+    choice, at, named = choice_of(a=-9.0, b=-8.0, pair=-30.0, c=-5.0, d=-4.0, rest=-10.0)
+    assert named(choice.more([at["pair"], at["rest"]], 3)) == {"pair", "c", "d"}  # 1 is lost, and not 13
