@@ -64,3 +64,19 @@ def test_a_run_goes_on_from_where_it_was(tmp_path, options):
         np.testing.assert_array_equal(again.labels_, plain.labels_)
         assert again.end_ is plain.end_ is End.N_CLUSTERS
         assert again.n_passes_ == plain.n_passes_
+
+
+def test_two_starts_are_two_at_a_time():
+    """A pass of two starts has up to two clusters, so that some runs need fewer passes than clusters."""
+    passes = [
+        DominantSets(4, affinity="rbf", shift=2.0, n_starts=2, random_state=seed).fit(X).n_passes_
+        for seed in range(4)
+    ]
+    assert 2 <= min(passes) < 4
+
+
+def test_objects_that_are_all_alike_are_one_cluster():
+    for noise in ("auto", None):
+        model = DominantSets(affinity="sqeuclidean", noise=noise).fit(np.ones((9, 2)))
+        assert (model.labels_ == 0).all()
+        assert model.n_clusters_ == 1
