@@ -54,18 +54,25 @@ class Forking:
         for item in session.items:
             self._items[item.nodeid] = item
             seen: set[Any] = set()
-            began = time.process_time()
-            with _traced(seen):
-                passed = _passes(item, self._longest)
+            seconds, passed = self._timed(item, seen)
+            if not passed or seconds > self._longest:  # what had to be compiled or loaded is there now
+                seconds, passed = self._timed(item, seen)
             if passed:
                 functions = frozenset(filter(None, map(_function, seen)))
-                self.tests[item.nodeid] = Called(time.process_time() - began, functions)
+                self.tests[item.nodeid] = Called(seconds, functions)
             else:
                 self.left_out.append(item.nodeid)
         gc.collect()
         gc.freeze()
         self._work(self)
         return True
+
+    def _timed(self, item: pytest.Item, seen: set[Any]) -> tuple[float, bool]:
+        """How long a test takes, and whether it passes."""
+        began = time.process_time()
+        with _traced(seen):
+            passed = _passes(item, self._longest)
+        return time.process_time() - began, passed
 
     def killed(
         self, file: str, trees: Iterable[ast.AST], tests: list[list[str]], jobs: int = 1
@@ -128,6 +135,15 @@ def run(paths: list[str], plain: bool, longest: float, work: Callable[[Forking],
         raise SystemExit(f"the tests of {', '.join(paths)} could not be run.")
 
 
+def _is_loading(frame: Any) -> bool:
+    """Whether something is compiled or imported, which cannot be done again where it was stopped midway."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "importlib.", "_frozen_importlib")):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextmanager
 def _traced(seen: set[Any]) -> Iterator[None]:
     def call(frame: Any, event: str, argument: Any) -> None:
@@ -153,7 +169,8 @@ def _passes(item: pytest.Item, seconds: float) -> bool:
     """Whether a test passes within some seconds of the processor."""
 
     def stop(number: int, frame: Any) -> None:
-        raise TooSlow(item.nodeid)
+        if not _is_loading(frame):
+            raise TooSlow(item.nodeid)
 
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.5)

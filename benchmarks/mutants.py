@@ -47,7 +47,14 @@ MORE = {  # besides the file's own, and ALL where it is not compiled
     "clusters/nested_points.py": ["tests/test_hierarchy.py"],
     "clusters/stream.py": ["tests/test_stream.py"],
     "labels/partition.py": ["tests/test_predict.py"],
-    "compiled/jit.py": ["tests/test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once"],
+    "compiled/interrupts.py": [
+        "tests/test_interrupt.py::test_ctrl_c_that_python_drops_comes_again",
+        "tests/test_interrupt.py::test_other_errors_that_python_drops_are_shown_as_ever",
+    ],
+    "compiled/jit.py": [
+        "tests/test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once",
+        "tests/test_interrupt.py::test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own",
+    ],
     "compiled/tree.py": ["tests/solvers/test_tree.py"],
 }
 

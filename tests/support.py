@@ -35,6 +35,15 @@ def features(n: int = 60, d: int = 4, seed: int = 0) -> np.ndarray:
     return X + 5.0
 
 
+def unequal(n: int = 500, d: int = 2, seed: int = 11) -> tuple[np.ndarray, np.ndarray]:
+    """Four groups of different widths, and a few objects that lie anywhere."""
+    rng = np.random.default_rng(seed)
+    centres = 14.0 * np.eye(4, d) if d > 3 else 1.6 * np.array(CORNERS)[:, :d]
+    X, y = make_blobs(n, centers=centres, cluster_std=[0.3, 1.0, 0.5, 2.0], random_state=seed)
+    some = rng.uniform(X.min(axis=0), X.max(axis=0), size=(n // 20, d))
+    return np.vstack([X, some]), np.r_[y, np.full(len(some), -1)]
+
+
 def frozen(X: np.ndarray) -> np.ndarray:
     """As the library holds data, read-only: compiled code is made for that, and not once more for tests."""
     X = np.ascontiguousarray(X).view()

@@ -301,6 +301,11 @@ def guaranteed() -> Iterator[str]:
         yield f"{wrong} faults in {sum(row['runs'] for row in cases)}, slowest {slowest} s"
     yield from without_memory(faults["allocations"])
     yield f"{fuzz['files']:,} files, {len(fuzz['faults'])} faults"
+    mutants = result("mutants")
+    every = f"{mutants['killed']:,} of {mutants['mutants']:,} in {len(mutants['files'])} files"
+    yield f"{every} ({mutants['share']:.0%}); {mutants['equivalent']} of the others change nothing"
+    for room, row in mutants["rooms"].items():
+        yield f"{room}/ {row['killed']} of {row['mutants']} ({row['share']:.0%})"
 
 
 def without_memory(parts: dict[str, dict[str, int]]) -> Iterator[str]:

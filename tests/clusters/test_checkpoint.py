@@ -222,3 +222,28 @@ def test_parameters_are_known_by_what_they_are():
     assert shown["f"] == "auto"
     assert shown["data"] == signature(as_similarity(X.copy(), "sqeuclidean"), {})["data"]
     assert shown["data"] != signature(as_similarity(X + 1e-9, "sqeuclidean"), {})["data"]
+
+
+def test_what_the_system_says_is_said(tmp_path, monkeypatch):
+    """In its words alone, or as it is where it has none."""
+    path = tmp_path / "run.npz"
+    options = {"affinity": "rbf", "shift": 1.0, "checkpoint": str(path)}
+    DominantSets(2, **options).fit(X)
+    for error, words in (
+        (OSError(28, "No space left on device"), r"\(No space left on device\)"),
+        (OSError("nobody knows"), r"\(nobody knows\)"),
+    ):
+
+        def failing(*_, error=error, **__):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(path), "read_bytes", failing)
+            with pytest.raises(ValueError, match=f"cannot be read {words}"):
+                DominantSets(2, **options).fit(X)
+        path.unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "savez", failing)
+            with pytest.warns(UserWarning, match=f"cannot be written {words}"):
+                DominantSets(2, **options).fit(X)
+        DominantSets(2, **options).fit(X)

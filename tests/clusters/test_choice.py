@@ -225,3 +225,29 @@ def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
     assert found.candidates == [found.taken]
     assert "51 groups, too many for a sample" in found.reason
     assert choose(some, 7, Monitor()) is compared  # a number that was asked for is looked for on the sample
+
+
+def test_what_a_candidate_is_worth(monkeypatch):
+    """Stability counts 8 times where a number is given; else its square, and how far the groups are apart."""
+    X, y = make_blobs(120, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    sample = sample_of(X, None, False)
+    for wanted in (None, 3):
+        contest = choice._Contest(sample, wanted, Monitor())
+        tried = contest._try(("sqeuclidean", {}))
+        found = tried.candidate
+        cut, shares = conductances(sample.graph(), tried.labels)
+        assert adjusted_rand_score(y, tried.labels) > 0.95
+        assert found.separation == pytest.approx(float(np.minimum(shares, 2.0 / 3.0) @ np.log(cut)))
+        apart = float((np.log(sample.apart) - np.log(cut)).sum())
+        score = found.stability**2 * apart if wanted is None else 8.0 * found.stability - found.separation
+        assert found.score == pytest.approx(score)
+        assert 0.9 < found.stability <= 1.0
+        assert (found.noise, found.noise_stability) == (0.0, 1.0)
+        assert contest._separation(np.zeros(120, dtype=int))[0] == 0.0  # one group is apart from nobody
+        contest._tried.append(tried)
+        with monkeypatch.context() as patch:
+            patch.setattr(choice, "CLOUDS", 1.0)
+            assert contest._clouds() is None  # it would take too long
+    late = choice._Contest(sample, 3, Monitor(0.0)).decide()
+    assert late.reason == "The time was up before all were tried: balls."
+    assert late.taken.affinity == "sqeuclidean"

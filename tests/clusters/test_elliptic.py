@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,6 +62,24 @@ def test_without_a_number_it_is_that_of_the_start(start):
     model = DominantSets(affinity="ellipses", affinity_params={"start": start}).fit(X)
     assert model.n_clusters_ == 3
     assert adjusted_rand_score(y, model.labels_) > 0.97
+
+
+def test_how_many_are_said_to_be_noise():
+    """The share of the background, or of those least typical; and clusters that are not kept are none."""
+    X, y = stripes(n=60)
+    rows = np.vstack([X, np.random.default_rng(0).uniform(-15, 15, size=(60, 2))])
+    fitted = fit_ellipses(rows, np.append(y, np.full(60, -1)), background="flat")
+    here = SimpleNamespace(features=rows)
+    auto = elliptic.label_by_ellipses(here, fitted, "auto", 3)
+    share = float((auto.labels < 0).mean())
+    assert 0.1 < share < 0.3
+    assert auto.sentence.startswith(f"{share:.0%} are called noise: a background")
+    np.testing.assert_array_equal(auto.probabilities == 0.0, auto.labels < 0)
+    assert elliptic.label_by_ellipses(here, fitted, None, 3).sentence == "nobody is called noise, as asked."
+    some = elliptic.label_by_ellipses(SimpleNamespace(features=X), fit_ellipses(X, y), 0.1, 3)
+    assert np.count_nonzero(some.labels < 0) == 18
+    two = elliptic.label_by_ellipses(SimpleNamespace(features=X), fit_ellipses(X, y), "auto", 2)
+    assert set(two.labels) == {-1, 0, 1}
 
 
 def test_bad_input_is_one_sentence():

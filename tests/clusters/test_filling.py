@@ -9,7 +9,10 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets
 from dominantsets.clusters import filling
 from dominantsets.clusters.filling import Explained, Group
+from dominantsets.clusters.modes import ModeTree
+from dominantsets.clusters.selection import by_evidence
 from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import Monitor
 
 
 def sample(X):
@@ -114,3 +117,35 @@ def test_the_best_few_about_an_object():
     assert gain == pytest.approx(max(gains))
     assert some.tolist() == order[: filling.FEW + int(np.argmax(gains))].tolist()
     assert explained.gain(away, group) == gain
+
+
+def test_which_groups_fill_up():
+    """Of two that nobody has explained, first the one that adds more; without a node, its objects."""
+    rng = np.random.default_rng(2)
+    y = np.repeat(range(4), [120, 90, 60, 20])
+    X = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0], [30.0, 30.0]])[y] + rng.normal(size=(290, 2))
+    tree = ModeTree(sample(X), 8, Monitor())
+    nodes = sorted(by_evidence(tree)[0], key=lambda node: -node.size)
+    assert len(nodes) == 4
+    middles = np.array([tree.place(node)[0] for node in nodes])
+    names = [int(y[np.square(X - at).sum(axis=1).argmin()]) for at in middles]
+
+    def explained(known):
+        squares = [np.square(X[y == k] - X[y == k].mean(axis=0)).sum(axis=1).mean() for k in known]
+        centres = np.array([X[y == k].mean(axis=0) for k in known])
+        return Explained(
+            sample(X), 2.0, centres, np.array(squares), np.array([(y == k).mean() for k in known])
+        )
+
+    third, fourth = (nodes[names.index(k)] for k in (2, 3))
+    assert filling.fillers(explained([0, 1]), tree, [fourth, third], 2) == [third, fourth]
+    assert filling.fillers(explained([0, 1]), tree, [fourth, third], 1) == [third]
+    first, second = filling.fillers(explained([0, 1]), tree, [fourth], 2)
+    parts = {3: first, 2: second} if first is fourth else {2: first, 3: second}
+    assert parts[3] is fourth
+    assert set(y[parts[2]]) == {2}
+    (alone,) = filling.fillers(explained([0, 1, 2]), tree, [], 1)
+    assert set(y[alone]) == {3}
+    twice = filling.fillers(explained([0, 1, 2]), tree, [fourth, fourth], 2)
+    assert twice[0] is fourth
+    assert all(part is not fourth for part in twice[1:])  # it adds nothing once it is there

@@ -65,9 +65,9 @@ def test_of_equal_sets_the_one_in_the_middle_of_its_shifts():
             Point(np.array(members), np.full(len(members), 1 / len(members))), shift, None
         )
 
-    sets = [followed([0, 1], 1.0), followed([2, 3], 1.0), *(followed([0, 1], s) for s in (2.0, 3.0))]
+    sets = [followed([0, 1], 1.0), followed([2, 3], 1.0), *(followed([0, 1], s) for s in (2.0, 3.0, 4.0))]
     assert [(s.members.tolist(), s.shift) for s in graph_ladder.distinct(sets)] == [
-        ([0, 1], 2.0),
+        ([0, 1], 3.0),
         ([2, 3], 1.0),
     ]
 
@@ -90,3 +90,22 @@ def test_cliques_are_followed_up_to_where_their_value_is_0():
         assert {s.range() for s in mine} == {(shifts[0], shifts[-1])}
         np.testing.assert_allclose(mine[0].weights, 1 / m, atol=1e-3)
     assert {tuple(s.members) for s in sets} == {tuple(range(4)), tuple(range(4, 11)), tuple(range(11, 22))}
+
+
+@pytest.mark.parametrize("effort", [1e-9, 100])
+def test_one_start_for_each_set_and_so_much_effort(effort, monkeypatch):
+    """Nodes that a set holds are no starts; once the effort is spent, what is left starts together."""
+    starts, about = [], graph_ladder._about
+    monkeypatch.setattr(graph_ladder, "_about", lambda A, i: starts.append(i) or about(A, i))
+    monkeypatch.setattr(graph_ladder, "EFFORT", effort)
+    A = cliques([4, 7, 11])
+    A.eliminate_zeros()
+    ladder = graph_ladder.Ladder(A, Monitor())
+    found = ladder._rung(0.5, [])
+    assert sorted(len(one.members) for one in found) == [4, 7, 11]
+    assert len(starts) == (3 if effort == 100 else 1)
+    again = ladder._rung(0.6, found)  # those are followed, and nothing is left to start from
+    assert sorted(len(one.members) for one in again) == [4, 7, 11]
+    assert all(one.below is before for one, before in zip(again, found, strict=True))
+    assert len(starts) == (3 if effort == 100 else 1)
+    assert ladder._rung(11.0, again) == []  # above all of them

@@ -41,6 +41,7 @@ def test_how_many_edges_leave_where_ends_are_paired_at_random(v, ends):
 
 
 def test_parts_of_the_formulas():
+    assert graph_null._few_leave(10.0, 4.0, 16.0) == 0.0  # 10 * 6 / 15: as many as usual
     for n, k in ((5, 2), (9, 9), (12, 0)):
         assert graph_null._log_choose(n, k) == pytest.approx(math.log(comb(n, k)))
     for ends in (2, 6, 14):

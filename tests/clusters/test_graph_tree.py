@@ -8,10 +8,18 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import as_similarity
+from dominantsets.clusters.graph_ladder import FollowedSet
 from dominantsets.clusters.graph_null import Null, last_believed
-from dominantsets.clusters.graph_tree import graph_groups, graph_labels
+from dominantsets.clusters.graph_tree import (
+    GraphGroup,
+    _Choice,
+    _nested,
+    graph_groups,
+    graph_labels,
+    graph_partition,
+)
 from dominantsets.compiled.graph import ascend
-from dominantsets.solvers import Monitor, Status, make_problem
+from dominantsets.solvers import DominantSet, Monitor, Status, make_problem
 from dominantsets.solvers.problem import Point
 
 SIZES = (3, 4, 6, 9, 14, 22, 35, 50, 40, 12, 5)
@@ -236,3 +244,72 @@ def test_compiled_steps_agree_with_the_solver(rng):
     assert not any(part.any() for part in room[:3])
     nobody, _, _ = ascend(M.indptr, M.indices, M.data, 1e3, *x, *room, 1e-8, 10**9)
     assert nobody.size == 0
+
+
+def made(nodes):
+    """A group of some nodes, of equal weights."""
+    nodes = np.asarray(nodes)
+    weights = np.full(nodes.size, 1.0 / nodes.size)
+    return GraphGroup(
+        DominantSet(nodes, weights, 1.0, 0.0, 1.0, None, 1, Status.CONVERGED), 1.0, 2.0, -3.0, True
+    )
+
+
+def test_the_partition_of_a_graph_by_hand():
+    """Two groups, a node with one edge to the first, and one without any."""
+    groups = [made(range(5)), made(range(5, 9))]
+    found = graph_partition(as_similarity(cliques(5, 4, 1, 1, links=[(0, 9)])), groups)
+    np.testing.assert_array_equal(found.labels, [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, -1])
+    # payoffs are 4/5, 3/4, 1/5 and nothing
+    np.testing.assert_allclose(found.probabilities, [*9 * [1.0], 0.25, 0.0])
+    np.testing.assert_allclose(found.rule.roots, np.sqrt([0.8, 0.75]))
+    assert found.sentence == "9% have no edge to any group."
+    whole = as_similarity(cliques(5, 4, 1, links=[(0, 9)]))
+    assert graph_partition(whole, groups).sentence == "every node has an edge to a group."
+
+
+def test_a_group_with_four_fifths_of_its_nodes_in_a_larger_one_is_a_part_of_it():
+    """The smallest such one is its parent."""
+    sets = [range(5), range(1, 9), range(20), range(21, 27), [0, 1, 2, 27, 28], range(9, 13)]
+    found = _nested([made(nodes) for nodes in sets], 30)
+    assert [one.parent for one in found] == [1, 2, -1, -1, -1, 2]
+
+
+def choice_of(**evidence):
+    """Sets of 24 nodes by name: three parts of five and their union, and two others; numbered by evidence."""
+    nodes = {"a": range(5), "b": range(5, 10), "c": range(10, 15), "union": range(15), "d": range(15, 19)}
+    nodes |= {"e": range(19, 24), "pair": range(10), "rest": range(10, 19)}
+    names = sorted(evidence, key=lambda name: evidence[name])
+    sets = [
+        FollowedSet(Point(np.array(nodes[k]), np.full(len(nodes[k]), 1 / len(nodes[k]))), 1.0, None)
+        for k in names
+    ]
+    choice = _Choice(cliques(15, 4, 5), sets, np.array([evidence[k] for k in names]))
+
+    def named(family):
+        return {names[k] for k in family}
+
+    return choice, {name: k for k, name in enumerate(names)}, named
+
+
+def test_fewer_groups_lose_least_evidence():
+    """A union for its parts, or the weakest left out; and never fewer than are wanted."""
+    for union, expected in ((-17.0, {"pair", "d"}), (-3.0, {"a", "b"})):  # it loses 18 - 17, or d loses 5
+        choice, at, named = choice_of(a=-10.0, b=-8.0, d=-5.0, pair=union)
+        assert named(choice.fewer([at["a"], at["b"], at["d"]], 2)) == expected
+    choice, at, named = choice_of(a=-10.0, b=-8.0, c=-6.0, union=-23.9)
+    three = [at["a"], at["b"], at["c"]]
+    assert named(choice.fewer(three, 2)) == {"a", "b"}  # of all three it would leave one
+    assert named(choice.fewer(three, 1)) == {"union"}
+    assert named(choice.fewer(three, 3)) == {"a", "b", "c"}
+
+
+def test_more_groups_are_other_sets_first_and_then_parts():
+    choice, at, named = choice_of(a=-9.0, b=-8.0, c=-7.0, union=-30.0, d=-2.0, e=-3.0)
+    assert named(choice.more([at["union"]], 2)) == {"union", "e"}
+    assert named(choice.more([at["union"]], 3)) == {"union", "d", "e"}
+    assert named(choice.more([at["union"]], 4)) == {"a", "b", "d", "e"}  # as many parts as are wanted
+    assert named(choice.more([at["union"]], 5)) == {"a", "b", "c", "d", "e"}
+    assert named(choice.more([at["union"]], 9)) == {"a", "b", "c", "d", "e"}  # there are no more
+    choice, at, named = choice_of(a=-9.0, b=-8.0, pair=-30.0, c=-5.0, d=-4.0, rest=-10.0)
+    assert named(choice.more([at["pair"], at["rest"]], 3)) == {"pair", "c", "d"}  # 1 is lost, and not 13

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, Status, as_similarity, guaranteed_shift, peel, sufficient_shift
-from support import given_comparisons, inverse_distance, random_similarity
+from dominantsets.clusters import minimum_size
+from support import cliques, given_comparisons, inverse_distance, random_similarity
 
 KINDS = ["sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "dense", "graph", "callable"]
 
@@ -51,6 +52,33 @@ def test_it_knows_no_unit():
         assert shifts[1] == pytest.approx(1e-12 * shifts[0])
     with pytest.raises(ValueError, match="size"):
         guaranteed_shift(as_similarity(X, "rbf"), 0)
+
+
+def test_it_is_just_above_two_less_than_the_size_in_units_of_the_largest_similarity():
+    S = as_similarity(3.0 * random_similarity(9, 1))
+    assert guaranteed_shift(S, 1) == 0.0  # any set will do
+    for size in (2, 3, 7):
+        assert 0.0 < guaranteed_shift(S, size) / S.largest() - (size - 2) < 1e-5
+
+
+def test_a_search_ends_at_the_guaranteed_shift_or_at_the_least_one():
+    """Three alike in each group, and four are asked for: no less will do; two of thirty: anything will."""
+    threes = as_similarity(cliques([3, 3, 3]).toarray())
+    shift = sufficient_shift(threes, 4, 1)
+    assert shift <= guaranteed_shift(threes, 4)
+    assert len(next(peel(threes, 1, shift=shift))) >= 4
+    alike = as_similarity(np.random.default_rng(0).normal(size=(30, 2)), "rbf", gamma=1e-3)
+    level = 1.0  # the similarity to oneself
+    least = minimum_size.LEAST * (guaranteed_shift(alike, 2) + level) - level
+    assert sufficient_shift(alike, 2, 1) == pytest.approx(least)
+
+
+def test_all_that_is_left_is_enough():
+    """Six alike and three alike: once the six are gone, no set of six can be had, and none is asked for."""
+    S = as_similarity(cliques([6, 3]))
+    shift = sufficient_shift(S, 6, 2)
+    assert [len(c) for c in peel(S, 2, shift=shift)] == [6, 3]
+    assert shift < 0.5 * guaranteed_shift(S, 6)
 
 
 def test_the_guarantee_cannot_be_had_for_less():

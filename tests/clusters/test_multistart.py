@@ -56,11 +56,14 @@ def test_a_pass_does_what_it_says(affinity, how):
 
 def test_fewer_passes_than_clusters_and_the_same_clusters():
     S = as_similarity(X, "rbf", gamma=0.5)
-    run = multistart(S, 6, shift=5.0, n_starts=24, random_state=0)
-    list(run)
+    run = multistart(S, 6, shift=5.0, n_starts=24, max_overlap=0.0, random_state=0)
+    passes = list(run)
+    for found in passes:  # without any overlap
+        every = np.concatenate([cluster.members for cluster in found.clusters])
+        assert np.unique(every).size == every.size
     peeling = peel(S, 6, shift=5.0)
     list(peeling)
-    assert run.n_passes <= 3
+    assert run.n_passes == len(passes) <= 3
     assert run.n_clusters == 6
     inside = (run.labels >= 0) & (peeling.labels >= 0)
     assert inside.mean() > 0.5
@@ -164,14 +167,24 @@ def test_it_can_be_stopped_and_interrupted():
 # what a review found -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("least", [3, 6])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_refused_best_solution_does_not_end_the_run(seed):
+def test_a_refused_best_solution_does_not_end_the_run(seed, least):
     A = cliques([2, 6, 6, 6, 6], [5.0, 1.0, 0.9, 0.8, 0.7])
-    run = multistart(A, 4, n_starts=4, min_cluster_size=3, random_state=seed)
+    run = multistart(A, 4, n_starts=4, min_cluster_size=least, random_state=seed)
     clusters = [c for found in run for c in found.clusters]
     assert all(len(c) == 6 for c in clusters)
     assert run.end in (End.N_CLUSTERS, End.MIN_CLUSTER_SIZE)
     assert len(clusters) == 4 or run.end is End.MIN_CLUSTER_SIZE  # only where nothing else was sampled
+    assert clusters
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_passes_go_on_where_all_that_was_reached_is_too_small(seed):
+    run = multistart(cliques([2] * 6 + [6]), 1, n_starts=1, min_cluster_size=3, random_state=seed)
+    (found,) = run
+    assert [len(c) for c in found.clusters] == [6]
+    assert "solutions" not in repr(found)
 
 
 def test_a_stop_is_called_a_stop():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brute_force import local_maxima
-from dominantsets import as_similarity, dominant_sets, path_clusters, solve
+from dominantsets import End, as_similarity, dominant_sets, path_clusters, solve
 from support import (
     assert_certified,
     cliques,
@@ -78,6 +78,7 @@ def test_a_search_finds_sets_that_share_objects(method):
     A[3, 4:8] = A[4:8, 3] = 1.0  # the last of the first group belongs to most of the second too
     A[8, 3] = A[3, 8] = 1.0
     found = dominant_sets(A, method=method)
+    assert {one.shift for one in found} == {0.0}
     assert keys(found) == {(0, 1, 2, 3), (3, 4, 5, 6, 7, 8)}
     assert not found.complete
     assert found.overlaps()[0, 1] == pytest.approx(1 / 9)
@@ -85,6 +86,17 @@ def test_a_search_finds_sets_that_share_objects(method):
     assert (shared[3] > 0).all()
     np.testing.assert_allclose(shared.sum(axis=0), 1.0)
     assert len(dominant_sets(A, method=method, max_overlap=0.05)) == 1
+
+
+def test_a_search_ends_after_so_many_in_a_row_that_are_old():
+    """A group of ten: its first climb is new, the next are not; four groups are four that are new."""
+    for patience in (1, 3):
+        found = dominant_sets(cliques([10]), method="multistart", patience=patience)
+        assert found.hits.tolist() == [1 + patience]
+        assert len(dominant_sets(cliques([4, 5, 6, 7]), method="tabu", patience=patience)) == 4
+    late = dominant_sets(cliques([4, 5]), method="multistart", max_time=0.0)
+    assert len(late) == 0
+    assert late.end is End.TIME_LIMIT
 
 
 @pytest.mark.parametrize("method", ["deflate", "tabu", "multistart"])
@@ -136,7 +148,7 @@ def test_single_objects_and_copies():
     for X in (np.zeros((1, 2)), np.array([[0.0], [5.0]])):
         found = dominant_sets(as_similarity(X, "sqeuclidean"), shift=1.0)
         assert len(found) == 1
-        assert found.overlaps().shape == (1, 1)
+        np.testing.assert_array_equal(found.overlaps(), [[1.0]])
 
 
 def test_what_cannot_be_done_is_said():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 
 import reference
 from dominantsets import End, Status, as_similarity, peel, solve
-from support import assert_certified, cliques, features, random_similarity
+from dominantsets.clusters import peeling as module
+from support import assert_certified, cliques, features, path, random_similarity
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5]), st.sampled_from(["pairwise", "away"]))
@@ -57,17 +60,27 @@ def test_ends_when_no_similarity_is_left():
         assert peeling.end is End.NO_SIMILARITY
 
 
+def test_ends_where_nothing_leads_from_one_to_another():
+    """Of a forest, when all that are left are alone in their trees."""
+    D = sp.csr_array(([1.0, 2.0, 1.0], ([0, 1, 3], [1, 2, 4])), shape=(7, 7))
+    peeling = peel(path(D), 7, shift=0.5)
+    assert sorted(c.members.tolist() for c in peeling) == [[0, 1], [3, 4]]
+    assert peeling.end is End.NO_SIMILARITY
+    np.testing.assert_array_equal(peeling.labels < 0, [False, False, True, False, False, True, True])
+
+
 def test_ends_when_all_are_assigned():
     peeling = peel(cliques([3, 2]), 5)
     assert [len(c) for c in peeling] == [3, 2]
     assert peeling.end is End.ALL_ASSIGNED
 
 
-def test_rounding_left_by_subtracted_degrees_is_not_similarity():
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_rounding_left_by_subtracted_degrees_is_not_similarity(unit):
     A = np.zeros((40, 40))
-    A[:30, :30] = random_similarity(30, seed=1) / 3 + 0.1
+    A[:30, :30] = unit * (random_similarity(30, seed=1) / 3 + 0.1)
     np.fill_diagonal(A, 0.0)
-    peeling = peel(A, 40, shift=5.0)
+    peeling = peel(A, 40, shift=5.0 * unit)
     members = np.concatenate([c.members for c in peeling])
     assert peeling.end is End.NO_SIMILARITY
     assert members.max() < 30
@@ -82,6 +95,60 @@ def test_without_a_number_it_ends_when_nothing_coherent_is_left():
     assert peeling.end in (End.NOT_COHERENT, End.ALL_ASSIGNED, End.NO_SIMILARITY)
     assert all(c.threshold > peeling.coherence for c in found[1:])
     assert 3 <= len(found) <= 5
+
+
+def test_what_a_cluster_must_exceed_is_a_tenth_above_the_mean_of_all_pairs():
+    A = random_similarity(12, seed=3)
+    mean = A.sum() / (12 * 11)
+    dense = peel(A)
+    assert dense.coherence == pytest.approx(mean + 0.1 * (A.max() - mean))  # to the largest similarity
+    assert peel(sp.csr_array(A)).coherence == pytest.approx(mean)  # of a graph, which has no such level
+    X, counts = features(12), np.repeat([1, 2], 6)
+    copies = peel(as_similarity(np.repeat(X, counts, axis=0), "rbf", gamma=0.1))
+    counted = peel(as_similarity(X, "rbf", gamma=0.1), sample_weight=counts)
+    assert counted.coherence == pytest.approx(copies.coherence)
+
+
+def test_four_in_a_row_that_do_not_stand_alone_are_the_end(monkeypatch):
+    """Where no number is given; one that stands alone begins the count again."""
+    alone = iter([True, False, False, False, True] + 20 * [False])
+    monkeypatch.setattr(module, "judge", lambda problem, found: SimpleNamespace(alone=next(alone)))
+    peeling = peel(cliques([3] * 15, np.linspace(1.0, 2.0, 15)))
+    assert len(list(peeling)) == 9
+    assert peeling.end is End.NOT_COHERENT
+    assert [one.alone for one in peeling.judgements] == [True, *3 * [False], True, *4 * [False]]
+
+
+def test_where_each_cluster_starts():
+    """An object or weights hold at first, what is left is begun as if nothing had been said."""
+    A = cliques([6, 4, 5])
+    assert [len(c) for c in peel(A, 3, start=7)] == [4, 6, 5]
+    assert [len(c) for c in peel(A, 3)] == [6, 5, 4]
+    few = np.where(np.arange(15) < 10, np.where(np.arange(15) < 6, 0.01, 0.2), 0.0)
+    found = list(peel(A, 3, start=few / few.sum(), algorithm="replicator", max_iter=5_000))
+    left = np.arange(15)
+    for k, cluster in enumerate(found):
+        inside = A.toarray()[np.ix_(left, left)]
+        begin = few / few.sum() if k == 0 else "barycenter"
+        alone = solve(inside, start=begin, algorithm="replicator", max_iter=5_000)
+        np.testing.assert_array_equal(cluster.members, left[alone.members[alone.weights > 2e-12]])
+        left = np.setdiff1d(left, cluster.members)
+    assert len(found) == 3
+
+
+def test_what_is_told_of_each_cluster(caplog):
+    with caplog.at_level(logging.DEBUG, logger="dominantsets"):
+        list(peel(cliques([4, 3, 2]), 3))
+    told = [record.getMessage() for record in caplog.records if record.name == module.__name__]
+    assert [(words.split(":")[0], words.split(", ")[-1]) for words in told] == [
+        ("cluster 1", "5 left"), ("cluster 2", "2 left"), ("cluster 3", "0 left"),
+    ]  # fmt: skip
+
+
+def test_no_time_at_all_is_enough_for_one_cluster():
+    peeling = peel(cliques([4, 3, 2]), 3, max_time=0.0)
+    assert len(list(peeling)) == 1
+    assert peeling.end is End.TIME_LIMIT
 
 
 def test_cutoff_takes_small_weights_out_and_certifies_the_rest():

@@ -93,3 +93,11 @@ def test_many_objects_need_no_large_matrix():
     rows = np.random.default_rng(0).normal(size=(20_000, 3))
     chosen = sampling.k_dpp(rows, 12, np.random.RandomState(0))
     assert np.unique(chosen).size == 12
+
+
+def test_squared_distances_of_tensors_are_those_of_arrays():
+    torch = pytest.importorskip("torch")
+    P, Q = X[:7], 3.0 * X[7:12]
+    expected = np.square(P[:, None] - Q).sum(axis=2)
+    np.testing.assert_allclose(sampling._squares(P, Q), expected)
+    np.testing.assert_allclose(sampling._squares(torch.tensor(P), torch.tensor(Q)).numpy(), expected)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, as_similarity
+from dominantsets.clusters import scales as module
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.modes import ModeTree
-from dominantsets.clusters.scales import Scales, chosen
-from dominantsets.rows import points
-from dominantsets.solvers import Monitor
-from support import CORNERS, assert_certified
-
-WIDTHS = [0.3, 1.0, 0.5, 2.0]
-
-
-def unequal(n=500, d=2, seed=11):
-    """Four groups of different widths, and a few objects that lie anywhere."""
-    rng = np.random.default_rng(seed)
-    centres = 14.0 * np.eye(4, d) if d > 3 else 1.6 * np.array(CORNERS)[:, :d]
-    X, y = make_blobs(n, centers=centres, cluster_std=WIDTHS, random_state=seed)
-    some = rng.uniform(X.min(axis=0), X.max(axis=0), size=(n // 20, d))
-    return np.vstack([X, some]), np.r_[y, np.full(len(some), -1)]
+from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import Monitor, SolverOptions
+from support import assert_certified, unequal
 
 
 def same_partition(one, other):
@@ -230,7 +224,96 @@ def test_the_tree_of_a_few_groups():
         assert t[weights == 0].min(initial=np.inf) >= r2[0] * (1 - 1e-9)
 
 
-# ends -------------------------------------------------------------------------------------------------
+def scales_of(X, wanted=None, least=1):
+    S = as_similarity(X, "sqeuclidean")
+    return Scales(S, S.spread(), wanted, least, Monitor())
+
+
+def test_one_of_several_groups_is_not_all_there_is():
+    assert not scales_of(unequal()[0], 1).is_one
+    assert not scales_of(unequal()[0]).is_one
+    assert scales_of(np.random.default_rng(0).normal(size=(60, 2))).is_one
+    assert scales_of(np.ones((9, 2))).is_one
+
+
+def test_how_many_objects_a_group_has_at_least():
+    """8, fewer where many clusters are asked for: half of the objects of each; more where it is asked for."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for wanted, least, expected in (
+        (None, 1, 8),
+        (None, 20, 20),
+        (3, 1, 8),
+        (5, 1, 6),
+        (9, 1, 3),
+        (14, 1, 2),
+    ):
+        assert scales_of(X, wanted, least).tree.least == expected
+    assert scales_of(X, 5, 50).tree.least == 30  # no more than half of them
+
+
+def test_a_ball_that_fills_up_has_the_nearest_objects_of_the_farthest_one():
+    X, y = make_blobs(120, centers=[(0.0, 0.0), (12.0, 0.0)], random_state=0)
+    X[0], X[1:4] = [6.0, 30.0], [[6.0, 29.0], [5.5, 29.5], [6.8, 30.2]]
+    scales = scales_of(X, 2)
+    scales._fill_up(3)
+    assert [ball.node is None for ball in scales.balls] == [False, False, True]
+    rows, last = scales.sample.rows, scales.balls[-1]
+    kappas = []
+    for i in range(4):  # whichever of them is the farthest
+        near = np.sort(np.square(rows - rows[i]).sum(axis=1))[:4]  # itself and three more
+        kappas.append(float((near.max() - near).sum()))
+    assert np.isclose(last.kappa, kappas).any()
+    assert set(last.members) <= {0, 1, 2, 3}
+    assert last.weights.sum() == pytest.approx(1.0)
+    assert set(y[scales.balls[0].members[4:]]) != set(y[scales.balls[1].members[4:]])
+
+
+def test_twins_are_made_up_for_by_more_nodes(monkeypatch):
+    """Where two of them are one, as many more are asked for."""
+    asked, by_number, distinct = [], module.by_number, module.distinct
+    monkeypatch.setattr(module, "by_number", lambda tree, k: asked.append(k) or by_number(tree, k))
+    monkeypatch.setattr(module, "distinct", lambda balls: distinct(balls)[: max(1, len(balls) - 1)])
+    scales_of(unequal()[0], 3)
+    assert asked == [3, 4]
+
+
+def test_where_the_labelling_begins():
+    """At weighted means, and mean squared distances with what coordinates leave out."""
+    rng = np.random.default_rng(0)
+    sample = Coordinates(rng.normal(size=(30, 2)), rng.random(30), 0.0)
+    weights = np.where(np.arange(30) < 9, rng.random(30), 0.0)
+    weights /= weights.sum()
+    centre = weights @ sample.rows
+    square = weights @ (np.square(sample.rows - centre).sum(axis=1) + sample.extra)
+    (one,) = starts_of(SimpleNamespace(sample=sample), [Ball.of(centre, 5.0 * weights, 1.0)])
+    assert one.square == pytest.approx(square)
+    # of clusters some of whose members are not in the sample
+    cluster = SimpleNamespace(
+        members=np.append(3 * np.arange(9), [1, 50, 89, 95]),
+        weights=np.append(weights[:9], [0.3, 0.1, 0.2, 9.0]),
+    )
+    (other,) = starts_from(sample, 3 * np.arange(30), [cluster])
+    np.testing.assert_allclose(other.centre, centre)
+    assert other.square == pytest.approx(square)
+    for start in (one, other):
+        np.testing.assert_array_equal(start.members, np.arange(9))
+
+
+def test_clusters_of_an_earlier_run_are_taken_up():
+    X, _ = unequal()
+    S, scales = as_similarity(X, "sqeuclidean"), scales_of(X, 4)
+
+    def run():
+        return OwnScales(S, scales, SolverOptions().checked(), Monitor(), 1)
+
+    every = list(run())
+    assert len(every) == 4
+    for count in range(5):
+        for moved in (0.0, 1.0):  # a shift that is none of the balls' stands for the next one
+            again = run()
+            again.restore([replace(cluster, shift=cluster.shift + moved) for cluster in every[:count]])
+            assert again.balls == scales.balls[:count]
+            assert [c.members.tolist() for c in again] == [c.members.tolist() for c in every[count:]]
 
 
 def test_a_ball_is_absorbed_once_by_one_that_lives_on():
@@ -258,108 +341,3 @@ def test_a_ball_is_absorbed_once_by_one_that_lives_on():
     t = np.square(tree.sample.rows - centre).sum(axis=1)
     inside = weights > 0
     assert np.ptp((t + kappa * weights)[inside]) < 1e-6 * kappa
-
-
-def test_a_time_limit_inside_the_tree_gives_what_is_there():
-    X, _ = unequal()
-    with pytest.warns(UserWarning, match="ended early"):
-        model = DominantSets(4, max_time=0.0, affinity="sqeuclidean").fit(X)
-    assert model.end_ is End.TIME_LIMIT
-    assert 1 <= model.n_clusters_ <= 4
-    assert len(model.labels_) == len(X)
-    assert set(model.labels_) <= {-1, *range(model.n_clusters_)}
-    assert_certified(as_similarity(X, "sqeuclidean").toarray(), model.clusters_[0], rounding=1e-9)
-    scales = Scales(as_similarity(X, "sqeuclidean"), model.similarity_.spread(), 4, 1, Monitor(0.0))
-    assert scales.tree.levels.size == 1
-    assert scales.balls
-
-
-@pytest.mark.parametrize("level", [0, 6, 20])
-def test_ctrl_c_inside_the_tree_ends_the_fit(level, monkeypatch):
-    """The levels before are whole: their groups are solved for among all objects, and it says so."""
-    advance = ModeTree._advance
-
-    def interrupted(self, state, kappa, at):
-        advance(self, state, kappa, at)
-        if at == level:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(ModeTree, "_advance", interrupted)
-    X, _ = unequal()
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(4, affinity="sqeuclidean").fit(X)
-    assert model.end_ is End.INTERRUPTED
-    assert 1 <= model.n_clusters_ <= 4
-    A = as_similarity(X, "sqeuclidean").toarray()
-    for cluster in model.clusters_:
-        assert_certified(A, cluster, rounding=1e-9)
-    assert set(model.labels_) <= {-1, *range(model.n_clusters_)}
-    assert len(model.predict(X[:5])) == 5
-
-
-def test_ctrl_c_between_two_clusters_keeps_those_before(monkeypatch):
-    from dominantsets.clusters.scales import OwnScales
-
-    solve, calls = OwnScales._solve, []
-
-    def interrupted(self):
-        calls.append(self)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return solve(self)
-
-    monkeypatch.setattr(OwnScales, "_solve", interrupted)
-    X, _ = unequal()
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(4, affinity="sqeuclidean").fit(X)
-    assert model.end_ is End.INTERRUPTED
-    assert model.n_clusters_ == len(model.selection_.rows) == 2
-    assert set(model.labels_) <= {-1, 0, 1}
-
-
-def test_a_callback_ends_it():
-    X, _ = unequal(1_500)
-    with pytest.warns(UserWarning, match="ended early"):
-        model = DominantSets(4, affinity="rbf", callback=lambda progress: True).fit(X)
-    assert model.end_ is End.STOPPED
-
-
-def test_the_number_of_threads_changes_nothing(monkeypatch):
-    X, _ = unequal()
-    every = DominantSets(affinity="sqeuclidean").fit(X)
-    for threads in (1, 3):
-        monkeypatch.setattr(points, "N_THREADS", threads)
-        monkeypatch.setattr("dominantsets.compiled.threads.N_THREADS", threads)
-        other = DominantSets(affinity="sqeuclidean").fit(X)
-        np.testing.assert_array_equal(other.labels_, every.labels_)
-        np.testing.assert_array_equal(other.shifts_, every.shifts_)
-
-
-@pytest.mark.parametrize("sizes", [(2, 2), (2, 2, 2), (3, 2)])
-def test_pairs_where_there_is_no_room_for_more(sizes):
-    X = np.concatenate([20.0 * k + np.arange(size) for k, size in enumerate(sizes)])[:, None]
-    labels = DominantSets(len(sizes), affinity="sqeuclidean").fit(X).labels_
-    parts = np.split(labels, np.cumsum(sizes)[:-1])
-    assert [len(set(part)) for part in parts] == [1] * len(sizes)
-    assert sorted(part[0] for part in parts) == list(range(len(sizes)))
-
-
-@pytest.mark.parametrize("far", [5.0, 9.0, 100.0])
-def test_three_and_three(far):
-    """Right angles, so that two objects are as far from the third: none of them is left at the edge."""
-    corner = np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]])
-    X = np.concatenate([corner, corner + far])
-    labels = DominantSets(2, affinity="sqeuclidean").fit(X).labels_
-    assert len(set(labels[:3])) == len(set(labels[3:])) == 1
-    assert labels[0] != labels[3]
-    assert labels.min() == 0
-
-
-@pytest.mark.parametrize("sizes", [(5, 2), (3, 2), (2, 4), (4, 2, 3), (2, 2, 2)])
-@pytest.mark.parametrize("d", [1, 3])
-def test_few_objects_far_apart_are_the_clusters_that_were_asked_for(sizes, d):
-    y = np.repeat(np.arange(len(sizes)), sizes)
-    X = 20.0 * y[:, None] + np.random.default_rng(0).uniform(size=(y.size, d))
-    labels = DominantSets(len(sizes)).fit(X).labels_
-    assert adjusted_rand_score(y, labels) == 1.0
-    assert labels.min() == 0  # too few to tell noise

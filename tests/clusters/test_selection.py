@@ -76,6 +76,14 @@ def test_others_only_fill_up():
         assert set(sure) <= set(chosen)
 
 
+def test_what_stands_alone_is_not_given_up_for_as_many_others():
+    """A doubtful group within one that stands alone makes them no more, so that it is not taken."""
+    b = node(-10.0, node(3.0))
+    a = node(-9.0)
+    chosen = by_number(Tree(node(-30.0, a, b)), 3)[0]
+    assert chosen == [b, a]
+
+
 def test_parents_that_stay_longest_take_their_children_s_place_first():
     """Of two pairs, the one whose parent is worth more beside its parts is put together."""
     one, other = [node(-9.0), node(-9.1)], [node(-9.2), node(-9.3)]

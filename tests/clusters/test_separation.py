@@ -53,3 +53,10 @@ def test_conductance_of_groups():
     cut, share = conductances(sp.csr_array(B), np.zeros(4, dtype=int))
     assert (cut.tolist(), share.tolist()) == ([1.0], [1.0])
     assert conductances(sp.csr_array(B), np.full(4, -1))[0].size == 0
+
+
+def test_copies_know_no_unit_either():
+    """Where most objects have copies, the typical distance is that of the others."""
+    rows = np.vstack([np.zeros((60, 2)), np.random.default_rng(0).normal(size=(5, 2))])
+    plain, other = (neighbour_graph(unit * rows).toarray() for unit in (1.0, 1e-4))
+    np.testing.assert_allclose(other, plain, rtol=1e-6)

@@ -10,9 +10,10 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
-from dominantsets import DominantSets, as_similarity
+from dominantsets import DominantSets, as_similarity, peel
 from dominantsets.app.experiments import newsgroups
-from dominantsets.clusters.shift import SHARES, Scale, choose_shift
+from dominantsets.clusters import shift
+from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
 from dominantsets.solvers import End, Monitor
 from support import CORNERS
 
@@ -45,6 +46,63 @@ def test_a_resolution_is_in_proportion_to_n_and_knows_no_unit():
     np.testing.assert_array_equal(
         first.labels_, DominantSets(4, affinity="sqeuclidean").fit(10.0 * X + 3.0).labels_
     )
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_a_shift_by_its_definition(n):
+    """c n (p - q) - p, of few objects more; q is the lower quartile of every second one with the others."""
+    S = as_similarity(np.random.default_rng(n).random((n, 2)), "rbf", gamma=3.0)
+    A, degrees = S.toarray(), S.degrees()
+    order = np.argsort(degrees)
+    q = np.quantile(A[np.ix_(order[::2], order[1::2])], 0.25)
+    scale = Scale(S, degrees)
+    assert scale.spread == pytest.approx(1.0 - q)
+    kappa = 0.7 * np.sqrt(1_000 / n) * n * (1.0 - q)
+    assert scale.shift(0.7) == pytest.approx(kappa - 1.0)
+    assert Scale(as_similarity(np.ones((1, 2)), "rbf"), np.zeros(1)).shift(0.7) == 0.0
+    # objects that differ in their own similarity: each alone must stay concave
+    linear = as_similarity(np.random.default_rng(0).random((30, 2)) + 0.1, "linear")
+    least = linear.self_similarities(np.arange(30)).min()
+    own = linear.self_similarity
+    assert Scale(linear, linear.degrees()).shift(1e-9) == pytest.approx(-least + 0.1 * (own - least))
+
+
+def test_which_resolution_is_chosen():
+    """Fewer clusters with 0.85 of the best score; of those the smallest shift with 0.95 of their best."""
+
+    def chosen(*tried, wanted=None):
+        candidates = [Candidate(0.1, -k, clusters, 1.0, score) for k, (clusters, score) in enumerate(tried)]
+        return shift._choose(candidates, wanted)[0]
+
+    assert chosen((2, 0.86), (3, 1.0), (4, 0.9)) == 0
+    assert chosen((2, 0.84), (3, 1.0), (4, 0.9)) == 1
+    assert chosen((2, 0.96), (2, 0.96), (2, 1.0), (2, 0.951), (2, 0.94)) == 3
+    assert chosen((0, 0.0), (0, 0.0)) == 1  # none has a cluster
+    assert chosen((2, 1.0), (3, 0.2), (3, 0.1), wanted=4) == 1  # the most there are
+    for shares in (shift.SHARES, shift.SHARES_OF_DEGREE):
+        assert list(shares) == sorted(shares, reverse=True)
+    assert shift.SHARES_OF_DEGREE[0] < 1.0
+    assert shift.SHARES_OF_DEGREE[-1] == 0.0
+
+
+def test_on_how_many_objects_resolutions_are_compared(monkeypatch):
+    X, _ = make_blobs(60, centers=CORNERS, random_state=0)
+    S = as_similarity(X, "rbf")
+    seen = []
+    monkeypatch.setattr(S, "sample", lambda objects: seen.append(objects) or type(S).sample(S, objects))
+    assert choose_shift(S, S.degrees(), 4, monitor=Monitor()).n_objects == 60
+    assert not seen  # all of them, as they are
+    monkeypatch.setattr(shift, "SAMPLE", 30)
+    monkeypatch.setattr(shift, "SAMPLE_OF_MATRIX", 30)
+    monkeypatch.setattr(shift, "SAMPLE_A_CLUSTER", 2)
+    found = choose_shift(S, S.degrees(), 4, monitor=Monitor())
+    assert found.n_objects == seen[0].size == 30
+    scale = Scale(S, S.degrees())  # shifts are those of all objects
+    assert [c.shift for c in found.candidates] == [scale.shift(share) for share in SHARES]
+    few = as_similarity(X[:4], "rbf")
+    assert len(choose_shift(few, few.degrees(), 2, monitor=Monitor()).candidates) == len(SHARES)
+    fewer = as_similarity(X[:3], "rbf")
+    assert choose_shift(fewer, fewer.degrees(), 2, monitor=Monitor()).reason == "too little to compare."
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e5, 1e6])
@@ -170,6 +228,12 @@ def test_a_graph_gets_the_largest_shift_with_enough_clusters():
         assert tried[-1].n_clusters == k
         assert all(c.n_clusters < k for c in tried[:-1])
         assert found.shift == pytest.approx(tried[-1].share * mean)
+        for c in tried:
+            assert c.n_clusters == len(list(peel(S, k, shift=c.shift)))
+    pairs = as_similarity(sp.csr_array(100.0 * np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]])))
+    two = choose_shift(pairs, pairs.degrees(), 2, monitor=Monitor())
+    assert [c.n_clusters for c in two.candidates] == [2]
+    assert two.candidates[0].shift == pytest.approx(90.0)
     assert choose_shift(S, S.degrees(), None, monitor=Monitor()).shift == pytest.approx(0.9 * mean)
 
 

@@ -76,6 +76,19 @@ def test_joiners_are_removed_objects_that_would_gain():
     assert shells  # what is left of the four, once they are gone
 
 
+def test_who_would_neither_gain_nor_lose_is_no_joiner():
+    """Three alike have f = 2/3; one removed that is 2/3 like each of them has as much, one with 0.7 more."""
+    A = np.ones((5, 5)) - np.eye(5)
+    A[3, :3] = A[:3, 3] = 2.0 / 3.0
+    A[4, :3] = A[:3, 4] = 0.7
+    S = as_similarity(A)
+    problem = Problem(S, 0.0)
+    problem.remove(np.array([3, 4]))
+    found = solve(A[:3, :3])
+    assert found.threshold == pytest.approx(2.0 / 3.0)
+    assert judge(problem, found).joiners == 1
+
+
 def test_a_judgement_is_by_joiners_and_sharpness():
     assert Judgement(10, 10, 0.5).own
     assert not Judgement(10, 11, 0.5).own
@@ -87,6 +100,7 @@ def test_a_judgement_is_by_joiners_and_sharpness():
     assert not Judgement(36, 0, 0.49).alone  # few objects must be sharper: 3 / 6
     assert Judgement(36, 0, 0.51).alone
     assert Judgement(4, 0, 0.91).alone
+    assert Judgement(2, 0, 0.91).alone
     assert not Judgement(1, 0, 0.99).alone
 
 

@@ -104,18 +104,27 @@ def test_tables_of_graphs_and_trees():
     made = path.n_clusters_ - 1
     assert f"{made} of {made} cuts are stronger" in path.selection_.reason
     assert not path.selection_.advice
-    assert "pass n_clusters" in DominantSets(affinity="path").fit(X[:40]).selection_.advice
-    more = DominantSets(9, affinity="path").fit(X).selection_
-    weak = 8 - int(more.reason.split("sides. ")[1].split(" of ")[0])
-    assert more.advice == f"{weak} of the 9 only fill up the number that was asked for."
+    one = DominantSets(affinity="path").fit(X[:40]).selection_
+    assert "pass n_clusters" in one.advice
+    assert "0 of 0 cuts" in one.reason
+    for k in (5, 9):
+        more = DominantSets(k, affinity="path").fit(X).selection_
+        weak = k - 1 - int(more.reason.split("sides. ")[1].split(" of ")[0])
+        assert weak == k - 4
+        assert more.advice == f"{weak} of the {k} only fill up the number that was asked for."
 
 
 def test_tables_of_one_shift_and_of_ellipses():
     X, _ = corners()
+    assert Selection("why").n_objects == 0
     shifted = DominantSets(4, shift=50.0, affinity="sqeuclidean").fit(X)
     for one, cluster in zip(shifted.selection_.rows, shifted.clusters_, strict=True):
         assert (one.shift, one.members, one.radius) == (cluster.shift, len(cluster), cluster.radius)
         assert np.isnan([one.shift_from, one.shift_to, one.persistence, one.sharpness, one.chance]).all()
+    batches = table.of_stream(shifted.clusters_, 1_600)
+    assert batches.reason.startswith("A stream of 1,600 rows")
+    for one, other in zip(batches.rows, shifted.selection_.rows, strict=True):
+        assert (one.shift, one.members, one.radius) == (other.shift, other.members, other.radius)
     round_ones = DominantSets(4, affinity="ellipses").fit(X)
     assert "Ellipses: 4 normal clouds, the best of several starts" in round_ones.selection_.reason
     for one, cluster in zip(round_ones.selection_.rows, round_ones.clusters_, strict=True):

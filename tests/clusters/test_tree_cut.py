@@ -16,7 +16,7 @@ from dominantsets.clusters import tree_cut
 from dominantsets.clusters.tree_cut import cut_tree
 from dominantsets.compiled.cuts import pure_nodes, root_forest, sized_cuts
 from dominantsets.solvers import Monitor, SolverOptions
-from support import assert_certified
+from support import assert_certified, path
 
 OPTIONS = SolverOptions().checked()
 
@@ -87,6 +87,8 @@ def test_every_piece_has_its_dominant_set(n_clusters, min_samples):
         assert (found.labels[piece.core.members] == k).all()
         assert piece.size == np.count_nonzero(found.labels == k)
         np.testing.assert_array_equal(np.sort(piece.core.members), S.tree.leaves(piece.node))
+        pure = [node for node in lives if (found.labels[S.tree.leaves(node)] == k).all()]
+        assert len(piece.core) == max(S.tree.size[pure])  # the largest within it that is one at some shift
         if len(piece.core) > 1:  # the exact spectrum, found another way, has the node at this shift
             low, high = lives[piece.node]
             assert low < piece.core.shift < high
@@ -108,6 +110,43 @@ def test_single_far_objects_are_no_pieces():
     assert adjusted_rand_score(np.repeat([0, 1], 60), model.labels_[:120]) == 1.0
     for cluster in model.clusters_:
         assert not set(cluster.members) & {120, 121}
+
+
+def test_a_small_group_comes_before_a_single_far_object():
+    """Where no piece is large enough for the number that is asked for, half as large is tried, and so on."""
+    # two stars of 21 with a step of 10 between them, a chain of three 8 away, and one object 50 away
+    steps = [(0, i, 1.0) for i in range(1, 21)] + [(21, i, 1.0) for i in range(22, 42)]
+    steps += [(0, 21, 10.0), (0, 42, 8.0), (42, 43, 1.0), (43, 44, 1.0), (0, 45, 50.0)]
+    u, v, length = zip(*steps, strict=True)
+    found = cut_tree(path(sp.csr_array((length, (u, v)), shape=(46, 46))), 3, 1, OPTIONS, Monitor())
+    np.testing.assert_array_equal(found.labels, [*21 * [0], *21 * [1], 2, 2, 2, 0])
+    assert [piece.size for piece in found.pieces] == [22, 21, 3]
+    np.testing.assert_allclose(found.strengths, np.log([10.0, 8.0]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_very_few_objects(n):
+    found = cut_tree(
+        as_similarity(np.arange(n, dtype=float)[:, None] ** 2, "path"), None, 1, OPTIONS, Monitor()
+    )
+    assert found.labels.tolist() == [0] * n
+
+
+def test_pieces_by_size_by_hand():
+    roots = np.array([5, 5, 2, 9, 9, 9, 2, 7])
+    for wanted, least, expected in (
+        (9, 1, [1, 1, 2, 0, 0, 0, 2, 3]),  # of equal size the one that comes first
+        (2, 1, [1, 1, -1, 0, 0, 0, -1, -1]),
+        (9, 2, [1, 1, 2, 0, 0, 0, 2, -1]),
+        (9, 4, [-1, -1, -1, 0, 0, 0, -1, -1]),  # the largest counts anyhow
+    ):
+        np.testing.assert_array_equal(tree_cut._by_size(roots, wanted, least), expected)
+
+
+def test_what_chance_reaches_falls_with_the_number_of_objects_and_of_dimensions():
+    for least in (1, 5):
+        assert tree_cut._by_chance(100, 2.0, least) > tree_cut._by_chance(10_000, 2.0, least) > 0.0
+        assert tree_cut._by_chance(100, 2.0, least) > tree_cut._by_chance(100, 9.0, least) > 0.0
 
 
 @pytest.mark.parametrize("n_clusters", [1, 5, 30])
@@ -145,13 +184,18 @@ def test_noise_of_a_tree(noise):
     assert ((model.probabilities_ > 0.0) == (model.labels_ >= 0)).all()
 
 
-@pytest.mark.parametrize("d", [4, 10])
-def test_near_groups_of_far_pairs_count_where_there_are_no_curves(d):
-    """Cuts between pairs are many times stronger than those within, which are more than chance, too."""
+@pytest.mark.parametrize(("d", "least"), [(2, 5), (4, 5), (10, 5), (10, 1)])
+def test_near_groups_of_far_pairs_count_where_there_are_no_curves(d, least):
+    """Cuts between pairs are many times stronger than those within, which are more than chance, too.
+
+    In a plane they do not count: parts of curves may be as far apart. Nor where single objects make chains.
+    """
     rng = np.random.default_rng(d)
     centres = np.zeros((4, d))
     centres[:, 0] = [0.0, 5.0 + 0.4 * d, 4000.0, 4005.0 + 0.4 * d]
     X = centres[np.repeat(range(4), 120)] + rng.normal(size=(480, d))
-    found = cut_tree(as_similarity(X, "path", min_samples=5), None, 1, OPTIONS, Monitor())
-    assert adjusted_rand_score(np.repeat(range(4), 120), found.labels) == 1.0
+    found = cut_tree(as_similarity(X, "path", min_samples=least), None, 1, OPTIONS, Monitor())
+    expected = np.repeat([0, 0, 2, 2] if d == 2 or least == 1 else range(4), 120)
+    assert adjusted_rand_score(expected, found.labels) == 1.0
+    assert found.strengths[1] > found.least
     assert found.strengths[1] < tree_cut.WEAK * min(found.strengths[0], tree_cut.FULL)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 
 import pytest
 
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled import interrupts
+from dominantsets.compiled.interrupts import Call, DeferredInterrupt, kept
 
 
 def press():
@@ -69,3 +71,44 @@ def test_other_threads_leave_signals_alone():
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler, "left without an error"]
+
+
+# while a run goes on ------------------------------------------------------------------------------------
+
+
+def test_in_a_compiled_call_it_waits():
+    assert not Call.inside
+    assert not Call.pressed
+    with kept():
+        assert signal.getsignal(signal.SIGINT) is interrupts.press
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        assert not Call.pressed
+        Call.inside = True
+        try:
+            press()
+            assert Call.pressed
+        finally:
+            Call.inside = Call.pressed = False
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_neither_other_threads_nor_handlers_of_the_callers_are_touched():
+    seen, hook = [], sys.unraisablehook
+
+    def work():
+        with kept():
+            seen.extend([signal.getsignal(signal.SIGINT), sys.unraisablehook])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler, hook]
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        mine = signal.getsignal(signal.SIGINT)
+        with kept():
+            assert signal.getsignal(signal.SIGINT) is mine
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)

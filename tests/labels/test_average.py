@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dominantsets import as_similarity, peel
+from dominantsets import as_similarity, peel, solve
 from dominantsets.labels.average import (
     ByGain,
     Core,
@@ -69,6 +69,10 @@ def test_nothing_leads_to_another_component():
     for i in range(6):
         home = [k for k, c in enumerate(clusters) if S.components[c.members[0]] == S.components[i]]
         assert out[i] in (home or [-1])
+    new = sp.csr_array(([1.0], ([0], [0])), shape=(2, 7))  # one next to the first, one next to nobody
+    cores, averages_ = zip(*[(Core.of(S, c), average_of(S, c)) for c in clusters], strict=True)
+    mine = next((k for k, c in enumerate(clusters) if S.components[c.members[0]] == S.components[0]), -1)
+    np.testing.assert_array_equal(predict_by_average(S, cores, averages_, new), [mine, -1])
 
 
 def test_the_level_of_a_core_is_the_threshold_less_half_of_the_margin_at_most(found):
@@ -86,6 +90,13 @@ def test_the_level_of_a_core_is_the_threshold_less_half_of_the_margin_at_most(fo
         below = 0.2 * cluster.weights.max() + 1e-6 * cluster.threshold
         assert slack == pytest.approx(min(0.5 * cluster.margin, below), rel=1e-9)
         assert slack > 1e-3
+    # an outsider with 0.75 to all four: f = 3/4 + 0.2/4 is 0.05 above it, and 0.2/4 what members lack
+    A = cliques([4, 1]).toarray()
+    A[4, :4] = A[:4, 4] = 0.75
+    U = as_similarity(sp.csr_array(A))
+    near = solve(U, start=np.array([0.25, 0.25, 0.25, 0.25, 0.0]), shift=-0.2)
+    assert near.members.tolist() == [0, 1, 2, 3]
+    assert near.threshold - Core.of(U, near).level == pytest.approx(0.025)
 
 
 def test_new_objects_join_the_first_cluster_in_which_they_gain(found):

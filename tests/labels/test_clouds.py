@@ -145,6 +145,39 @@ def test_the_dimension_is_what_squared_distances_say():
     assert clouds.limit(coordinates(X)) == 6.0
     assert clouds.limit(coordinates(X, 0.1)) == np.inf
     np.testing.assert_allclose(model.variances * model.dimension, 6.0, rtol=0.1)
+    # where nobody knows the largest one, it is free
+    t /= np.repeat([t[:1500].mean(), t[1500:].mean()], 1_500)
+    assert fitted(coordinates(X, 1e-9)).dimension == pytest.approx(2.0 / t.var(), rel=1e-3)
+
+
+@pytest.mark.parametrize("covered", [0, 30, 100])
+def test_where_a_fit_begins(covered, monkeypatch):
+    """At the starts; the background about the middle, as wide as all, with what no start covers."""
+    monkeypatch.setattr(clouds, "ROUNDS", 0)
+    members = [np.arange(covered), np.arange(covered // 2)]
+    begun = [
+        Start(np.array(at), 3.0, mine) for at, mine in zip(([0.0, 1.0], [6.0, 6.0]), members, strict=True)
+    ]
+    fit = fit_clouds(
+        coordinates(TWO, 0.5), begun, noise=True, dimension=1.5, free=False, monitor=Monitor()
+    ).clouds  # fmt: skip
+    np.testing.assert_array_equal(fit.centres, [[0.0, 1.0], [6.0, 6.0]])
+    np.testing.assert_allclose(fit.variances, 2.0)
+    sizes = np.maximum([covered, covered // 2], 1.0)
+    np.testing.assert_allclose(fit.shares, sizes / sizes.sum())
+    assert fit.noise == pytest.approx(np.clip(1.0 - covered / 100, 0.05, 0.95))
+    np.testing.assert_allclose(fit.middle, TWO.mean(axis=0))
+    assert fit.width == pytest.approx((np.square(TWO).sum(axis=1) + 0.5).mean() / 1.5)
+
+
+def test_a_fit_that_has_settled_ends(monkeypatch):
+    asked, expected = [], clouds._expected
+    monkeypatch.setattr(clouds, "_expected", lambda *some: asked.append(1) or expected(*some))
+    groups = [np.arange(100) < 60, np.arange(100) >= 60]
+    fit_clouds(
+        coordinates(TWO), starts(TWO, groups), noise=False, dimension=2.0, free=False, monitor=Monitor()
+    )
+    assert len(asked) == 2  # it begins where it would end: the second round sees that nothing is gained
 
 
 def test_two_groups_gain_by_two_clouds_and_one_does_not():

@@ -11,7 +11,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, correlation_clusters
-from dominantsets.labels.correlation import improve, shift_levels
+from dominantsets.labels.correlation import improve, label_by_correlation, shift_levels
+from dominantsets.solvers import Monitor
 from support import CORNERS, cliques, features, formula, random_similarity
 
 # plain forms ---------------------------------------------------------------------------------------------
@@ -135,8 +136,62 @@ def test_planted_groups_of_both_signs():
     found = correlation_clusters(A, shift=0.5)
     assert adjusted_rand_score(y, found.labels) == 1.0
     assert found.labels.max() == 4  # the number falls out
+    assert found.n_moves >= 103  # each came to a cluster
+    for unit in (1e-9, 1e9):  # in which similarities are measured
+        np.testing.assert_array_equal(correlation_clusters(unit * A, shift=0.5 * unit).labels, found.labels)
     in_csr = correlation_clusters(sp.csr_array(A), shift=0.5)
     np.testing.assert_array_equal(in_csr.labels, found.labels)
+
+
+def test_one_cluster_may_be_asked_for():
+    found = correlation_clusters(random_similarity(8), 1, shift=0.5)
+    np.testing.assert_array_equal(found.labels, np.zeros(8))
+
+
+def test_levels_of_two_and_of_one():
+    """Two objects: a - 2 c = 0."""
+    np.testing.assert_allclose(shift_levels(np.array([0.7, 0.7]), "adaptive"), 0.35)
+    np.testing.assert_array_equal(shift_levels(np.zeros(1), "adaptive"), [0.0])
+    np.testing.assert_array_equal(shift_levels(np.ones(4), 0.3), np.full(4, 0.15))
+
+
+def test_a_chain_is_joined_by_one_object_a_round():
+    """Each is like the one before it alone: all move at once, and no single move is left to make."""
+    A = sp.diags_array([np.ones(4), np.ones(4)], offsets=[-1, 1], shape=(5, 5)).tocsr()
+    found = improve(as_similarity(A), np.zeros(5), np.array([0, -1, -1, -1, -1]), 1)
+    np.testing.assert_array_equal(found.labels, np.zeros(5))
+    assert found.values == [0.0, 1.0, 2.0, 3.0, 4.0, 4.0]
+    assert found.n_moves == 0
+    assert found.value == 4.0
+
+
+@pytest.mark.parametrize("may_leave", [True, False])
+def test_new_objects_by_the_definition(may_leave):
+    """As one more object would: b less its own level and those of the members, itself not counted."""
+    rng, n = np.random.default_rng(0), 24
+    y = np.repeat([0, 1, 2], 8)
+    A = np.triu(np.where(np.equal.outer(y, y), 0.5, 0.0) + 0.5 * rng.random((n, n)), 1)
+    A = A + A.T
+    cores = np.where(np.arange(n) % 8 < 4, y, -1)
+    partition, found = label_by_correlation(as_similarity(A), cores, 3, may_leave, Monitor())
+    labels = partition.labels
+    np.testing.assert_array_equal(labels, y)
+    s = shifted(A, "adaptive")
+    level = (A.sum(axis=1) - A.sum() / (2 * (n - 1))) / (n - 2)
+    new = np.vstack([np.where(y == 0, 0.9, 0.3), np.where(y == 1, 0.6, 0.5), rng.random((30, n))])
+    own = new.sum(axis=1) / (n - 2) - A.sum() / (2 * (n - 1) * (n - 2))
+    gains = np.array([(new - own[:, None] - level)[:, labels == k].sum(axis=1) for k in range(3)]).T
+    lost = (gains.max(axis=1) < 0.0) & may_leave
+    np.testing.assert_array_equal(
+        partition.rule.of_new(as_similarity(A), new), np.where(lost, -1, gains.argmax(axis=1))
+    )
+    assert not may_leave or 0 < lost.sum() < len(new)
+    # the share of the cluster that has no more of it
+    mine = np.array([s[i, labels == labels[i]].sum() for i in range(n)])
+    share = [(mine[labels == labels[i]] <= mine[i] + 1e-9).mean() for i in range(n)]
+    np.testing.assert_allclose(partition.probabilities, share)
+    assert partition.sentence.startswith(f"shifted similarities within clusters add up to {found.value:.6g}")
+    assert partition.sentence.endswith("and no single move gains.")
 
 
 # in the estimator ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
-from dominantsets.labels.ellipses import best_ellipses, fit_ellipses, usable
+from dominantsets.labels.ellipses import _begin, best_ellipses, fit_ellipses, usable
 
 
 def long_groups(seed, n=150, d=2, k=3):
@@ -40,9 +40,11 @@ def test_the_mixture_is_that_of_scikit_learn_up_to_the_prior():
 
 
 def test_round_clouds_have_one_variance():
-    X, y = long_groups(2)
-    for covariance in fit_ellipses(X, y, round_=True).covariances:
-        np.testing.assert_allclose(covariance, covariance[0, 0] * np.eye(2), atol=1e-9)
+    """The mean of those along the axes."""
+    X, y = long_groups(2, n=200)
+    X[:, 0] += 100.0 * y
+    for k, covariance in enumerate(fit_ellipses(X, y, round_=True).covariances):
+        np.testing.assert_allclose(covariance, X[y == k].var(axis=0).mean() * np.eye(2), rtol=1e-3, atol=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
@@ -76,6 +78,50 @@ def test_of_several_starts_the_best_by_bayes_criterion():
     best = best_ellipses(X, [halves, y])
     each = [fit_ellipses(X, labels).bic(len(X)) for labels in (halves, y)]
     assert best.bic(len(X)) == pytest.approx(min(each))
+
+
+@pytest.mark.parametrize("round_", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_as_many_parameters_as_scikit_learn_counts(d, round_):
+    """A broad background is one cloud more, a constant one is its share."""
+    X, y = long_groups(6, n=60, d=d)
+
+    def counted(k, kind):
+        theirs = GaussianMixture(k, covariance_type=kind, random_state=0).fit(X)
+        return (theirs.bic(X) + 2.0 * len(X) * theirs.score(X)) / np.log(len(X))
+
+    ours = fit_ellipses(X, y, round_=round_)
+    assert ours.n_parameters == pytest.approx(counted(3, "spherical" if round_ else "full"))
+    criterion = -2.0 * ours.likelihood + ours.n_parameters * np.log(180.0)
+    assert ours.bic(180) == pytest.approx(criterion)
+    assert fit_ellipses(X, y, round_=round_, background="flat").n_parameters == ours.n_parameters + 1
+    if not round_:
+        assert fit_ellipses(X, y, background="broad").n_parameters == pytest.approx(counted(4, "full"))
+
+
+def test_a_constant_background_is_a_density_over_its_box():
+    """It is 1 over the volume there, and an object lies a share of its side of 1 in n from the edge."""
+    X, y = long_groups(7)
+    fitted = fit_ellipses(X, np.where(np.arange(450) % 10 == 0, -1, y), background="flat")
+    assert fitted.flat == pytest.approx(-np.log(fitted.high - fitted.low).sum())
+    edge = np.ptp(X, axis=0) / 450
+    np.testing.assert_allclose(fitted.low, X.min(axis=0) - edge)
+    np.testing.assert_allclose(fitted.high, X.max(axis=0) + edge)
+    np.testing.assert_allclose(fitted.logs(X)[:, 3], np.log(fitted.noise) + fitted.flat)
+    assert fitted.shares.sum() + fitted.noise == pytest.approx(1.0, abs=1e-3)
+    inside, beyond = fitted.logs(np.vstack([fitted.high, fitted.high + 1e-6]))[:, 3]
+    assert beyond < inside
+
+
+def test_what_objects_have_of_clusters_at_first():
+    """All of one; where nobody is of the background, a little of it; without one, a share of all clusters."""
+    some, every = np.array([0, 1, -1, 1]), np.array([0, 1, 0, 1])
+    one_hot = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 1.0, 0]])
+    np.testing.assert_array_equal(_begin(some, 2, True), one_hot)
+    np.testing.assert_allclose(_begin(every, 2, True)[:2], [[0.95, 0.0, 0.05], [0.0, 0.95, 0.05]])
+    without = _begin(some, 2, False)
+    np.testing.assert_allclose(without[:, :2], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 1.0]])
+    np.testing.assert_array_equal(_begin(every, 2, False)[:, :2], np.eye(2)[every])
 
 
 def test_groups_of_one_are_no_start():

@@ -1,6 +1,8 @@
-"""Clouds: their densities, their centres on every store of rows, and noise by evidence."""
+"""Labels by clouds: their densities, how noise is judged, and what the rule says."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,19 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaincc, gammaln, logsumexp
 from scipy.stats import chi2, gamma, multivariate_normal
-from sklearn.datasets import make_blobs, make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, as_similarity
+from dominantsets import as_similarity
 from dominantsets.labels import mixture
 from dominantsets.labels.clouds import Clouds, Fit, Start, fit_clouds, gain_of_two
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
-from support import CORNERS
-
-SCORED = ("sqeuclidean", "cosine", "linear")
 
 
 def points(X):
@@ -111,184 +108,7 @@ def test_two_clouds_are_told_from_one():
     assert gain_of_two(points(two), np.arange(800) < 9, d) == 0.0  # too few to say
 
 
-# every store of rows ----------------------------------------------------------------------------------
-
-
-def backends():
-    out = ["float64", "float32", "CSR", "dense"]
-    for name, module in (("Dask", "dask.array"), ("torch", "torch")):
-        try:
-            __import__(module)
-        except ModuleNotFoundError:
-            continue
-        out.append(name)
-    return out
-
-
-def stored(X, how):
-    if how == "float32":
-        return X.astype(np.float32)
-    if how == "CSR":
-        return sp.csr_array(X)
-    if how == "Dask":
-        import dask.array as da
-
-        return da.from_array(X, chunks=((70, 1, 49), X.shape[1]))
-    if how == "torch":
-        import torch
-
-        return torch.tensor(X)
-    return X
-
-
-@pytest.mark.parametrize("kind", [*SCORED, "rbf"])
-@pytest.mark.parametrize("how", backends())
-def test_the_nearest_centre_by_direct_distances(kind, how):
-    """Squared distances of feature space, in the unit of coordinates: half of s_ii - 2 (Sx)_i + x'Sx."""
-    rng = np.random.default_rng(42)
-    X = np.abs(rng.normal(size=(120, 4)) + 4.0 * np.eye(3, 4)[rng.integers(3, size=120)])
-    X = X.astype(np.float32).astype(np.float64) if how == "float32" else X
-    params = {"gamma": 0.2} if kind == "rbf" else {}
-    plain = as_similarity(X, kind, **params)
-    S = as_similarity(plain.toarray()) if how == "dense" else as_similarity(stored(X, how), kind, **params)
-    full = plain.toarray() + np.diag(S.diagonal() if how == "dense" else plain.diagonal())
-    rates, constants = np.array([1.0, 3.0, 0.5]), np.array([0.0, -1.0, 0.25])
-    mixtures, inside, scores = [], np.empty(3), np.empty((120, 3))
-    for k in range(3):
-        objects = np.sort(rng.choice(120, size=15, replace=False))
-        weights = rng.dirichlet(np.ones(15))
-        x = np.zeros(120)
-        x[objects] = weights
-        mixtures.append(S.centre(objects, weights))
-        inside[k] = x @ full @ x
-        scores[:, k] = constants[k] - 0.5 * rates[k] * (full.diagonal() - 2.0 * full @ x + inside[k])
-        if kind == "sqeuclidean" and how != "dense":
-            away = np.square(X - weights @ X[objects]).sum(axis=1)
-            np.testing.assert_allclose(scores[:, k], constants[k] - rates[k] * away, atol=1e-8)
-    best, top = S.nearest(Cores(mixtures, inside, rates, constants))
-    np.testing.assert_allclose(np.asarray(top), scores.max(axis=1), atol=1e-8 * np.abs(scores).max())
-    np.testing.assert_array_equal(np.asarray(best), scores.argmax(axis=1))
-
-
-@pytest.mark.parametrize("kind", [*SCORED, "rbf", "euclidean"])
-def test_coordinates_have_half_the_squared_distances(kind):
-    """s_ii + s_jj - 2 s_ij over 2, for objects that the axes hold whole."""
-    X = np.abs(np.random.default_rng(43).normal(size=(60, 3))) + 0.1
-    S = as_similarity(X, kind)
-    objects = np.arange(0, 60, 2)
-    sample = S.coordinates(objects)
-    full = S.toarray() + np.diag(S.diagonal())
-    own = full.diagonal()
-    expected = 0.5 * (own[:, None] + own - 2.0 * full)[np.ix_(objects, objects)]
-    rows, extra = sample.rows, sample.extra
-    found = np.square(rows[:, None] - rows).sum(axis=2) + (extra[:, None] + extra) * (
-        1 - np.eye(len(objects))
-    )
-    np.testing.assert_allclose(found, expected, atol=1e-8 * expected.max())
-    assert sample.own == pytest.approx(S.self_similarity)
-
-
 # noise ------------------------------------------------------------------------------------------------
-
-
-NOISE = ("normal", "cube", "box")
-
-
-def with_noise(d, share, kind, seed, n=2_000):
-    """Five groups of deviation 1, and so much noise: a broad normal cloud, or in a cube, or their box."""
-    rng = np.random.default_rng([seed, d, int(100 * share)])
-    k = 5
-    if d == 2:
-        centres = 25.0 * np.array([(0, 0), (1, 0), (0, 1), (1, 1), (0.5, 0.5)])
-    else:
-        centres = rng.normal(size=(k, d)) * (8.0 if d < 10 else 4.0)
-    y = rng.integers(k, size=n)
-    X = centres[y] + rng.normal(size=(n, d))
-    noise = rng.random(n) < share
-    m, low, high = int(noise.sum()), X.min(axis=0) - 2.0, X.max(axis=0) + 2.0
-    if kind == "normal":
-        X[noise] = rng.normal(size=(m, d)) * 1.5 * centres.std() + centres.mean(axis=0)
-    elif kind == "cube":
-        X[noise] = rng.uniform(low.min(), high.max(), size=(m, d))
-    else:
-        X[noise] = rng.uniform(low, high, size=(m, d))
-    y[noise] = -1
-    return X, y
-
-
-def assert_noise(model, y, least):
-    said, true = model.labels_ < 0, y < 0
-    assert (said & true).sum() >= least * true.sum()  # recall
-    assert (said & true).sum() >= least * said.sum()  # precision
-
-
-@pytest.mark.parametrize("kind", NOISE)
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-@pytest.mark.parametrize("d", [10, 30])
-@pytest.mark.parametrize("n_clusters", [None, 5])
-def test_noise_in_many_dimensions(d, share, kind, n_clusters):
-    X, y = with_noise(d, share, kind, 61)
-    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
-    assert model.n_clusters_ == 5
-    assert_noise(model, y, 0.95)
-    assert adjusted_rand_score(y, model.labels_) > 0.9
-    assert "background" in model.selection_.noise
-
-
-@pytest.mark.parametrize("kind", NOISE)
-@pytest.mark.parametrize("share", [0.2, 0.5])
-@pytest.mark.parametrize("d", [2, 5])
-def test_noise_in_few_dimensions(d, share, kind):
-    X, y = with_noise(d, share, kind, 62)
-    model = DominantSets(5, affinity="sqeuclidean").fit(X)
-    assert_noise(model, y, 0.8)
-
-
-@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine"])
-def test_noise_among_unit_vectors(affinity):
-    """Twenty directions in 64 dimensions, and 60 % of the rows anywhere on the sphere."""
-    rng = np.random.default_rng(63)
-    U = rng.normal(size=(20, 64))
-    y = np.where(rng.random(3_000) < 0.6, -1, rng.integers(20, size=3_000))
-    X = rng.normal(size=(3_000, 64)) * np.where(y < 0, 1.0, 0.35)[:, None] + np.where(
-        (y < 0)[:, None], 0.0, U[np.maximum(y, 0)]
-    )
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    model = DominantSets(affinity=affinity).fit(X)
-    assert model.n_clusters_ == 20
-    assert_noise(model, y, 0.95)
-
-
-@pytest.mark.parametrize("d", [2, 10, 30])
-@pytest.mark.parametrize("n_clusters", [None, 4])
-def test_clean_groups_have_no_noise(d, n_clusters):
-    centres = 1.4 * np.array(CORNERS) if d == 2 else 10.0 * np.eye(4, d)
-    X, y = make_blobs(800, centers=centres, random_state=64)
-    model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
-    assert model.n_clusters_ == 4
-    assert model.assignment_rate_ >= 0.98
-    assert adjusted_rand_score(y, model.labels_) > 0.98
-
-
-@pytest.mark.parametrize("noise", ["auto", "cores", 0.2, None])
-@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "euclidean"])
-def test_what_was_seen_is_predicted_as_it_was_labelled(affinity, noise):
-    X, _ = with_noise(10, 0.3, "normal", 65, n=500)
-    model = DominantSets(5, affinity=affinity, noise=noise).fit(X)
-    differ = model.predict(X) != model.labels_
-    # by rounding an object on a border may go to either side
-    assert differ.sum() <= (2 if noise == 0.2 else 1)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.37, 0.9])
-def test_a_share_is_that_share_of_all_objects(share):
-    X, _ = with_noise(5, 0.3, "normal", 66, n=600)
-    every = DominantSets(5, noise=None, affinity="sqeuclidean").fit(X)
-    model = DominantSets(5, noise=share, affinity="sqeuclidean").fit(X)
-    assert (model.labels_ < 0).mean() == pytest.approx(share, abs=1.5 / 600)
-    out = model.labels_ < 0
-    np.testing.assert_array_equal(model.labels_[~out], every.labels_[~out])
-    assert every.probabilities_[out].max(initial=0.0) <= every.probabilities_[~out].min()
 
 
 @pytest.mark.parametrize("kind", ["noise", "ring", "flanks"])
@@ -317,13 +137,8 @@ def test_what_a_background_knows_of_the_clusters(kind):
     else:
         assert (near > 0.65) == (kind == "flanks")
         assert (near < 0.45) == (kind == "ring")
-
-
-@pytest.mark.parametrize("make", [make_moons, make_circles])
-def test_curves_are_not_noise_about_a_few_dense_places(make):
-    X, _ = make(500, noise=0.05, random_state=0)
-    for k in (None, 2):
-        assert (DominantSets(k, affinity="sqeuclidean").fit(X).labels_ >= 0).all()
+    few = outside * (np.arange(900) < 469)  # of fewer than twenty nothing is known
+    assert mixture._nearness(sample, fit._replace(outside=few)) == (0.5, np.inf)
 
 
 @pytest.mark.parametrize("noise", [False, True])
@@ -364,3 +179,262 @@ def test_a_fit_of_clouds_does_not_depend_on_the_unit_of_length(seed, noise):
         assert moved == pytest.approx(plain.likelihood, rel=1e-6)
         assert fit.likelihood == pytest.approx(likelihood(fit, unit * X), rel=1e-9)
         np.testing.assert_allclose(fit.parts.toarray(), plain.parts.toarray(), atol=1e-6)
+
+
+# what is believed ---------------------------------------------------------------------------------------
+
+
+def some_fit(X, centres, variances, home, outside, **background):
+    """A fit as it might come out, made by hand."""
+    k = len(centres)
+    clouds = Clouds(
+        np.asarray(centres, dtype=float), np.asarray(variances), np.full(k, 1 / k), float(X.shape[1])
+    )
+    for name, value in background.items():
+        setattr(clouds, name, value)
+    parts = sp.csr_array(np.eye(k)[home] * (1.0 - outside)[:, None])
+    return Fit(clouds, home, parts, outside, 0.0)
+
+
+@pytest.fixture
+def believed():
+    """Three groups and a background about which nothing is wrong: what ``judge_noise`` is asked, by name."""
+    rng = np.random.default_rng(3)
+    y, centres = np.repeat([0, 1, 2], 150), 9.0 * np.eye(3)
+    far = centres.mean(axis=0) + 6.0 * rng.normal(size=(450, 3))
+    X = np.vstack([centres[y] + 0.4 * rng.normal(size=(450, 3)), far])
+    home, outside = np.append(y, y), np.repeat([0.0, 1.0], 450)
+    background = {"noise": 0.5, "middle": far.mean(axis=0), "width": 36.0}
+    with_it = some_fit(X, centres, np.full(3, 0.16), home, outside, **background)._replace(likelihood=1_000.0)
+    starts = [Start(centres[k], 0.48, np.flatnonzero(y == k)) for k in range(3)]
+    without = some_fit(X, centres, np.full(3, 9.0), home, np.zeros(900))
+    return {"sample": points(X), "starts": starts, "with_it": with_it, "without": without, "same": without}
+
+
+def test_a_background_is_believed_where_nothing_speaks_against_it(believed):
+    verdict = mixture.judge_noise(**believed)
+    price = 0.5 * 5 * np.log(900)  # of a middle of three coordinates, a width and a share
+    assert verdict.noisy
+    assert verdict.gain == pytest.approx((1_000.0 - price) / 900)
+    assert verdict.sentence.startswith("50% are background")
+
+
+def said(believed, **changed):
+    verdict = mixture.judge_noise(**{**believed, **changed})
+    assert verdict.noisy == ("are background" in verdict.sentence)
+    return verdict.sentence
+
+
+def test_how_much_a_background_must_explain(believed):
+    """A quarter of a nat for each of its objects, beyond the price of its parameters."""
+    with_it, price = believed["with_it"], 0.5 * 5 * np.log(900)
+    least = 0.25 * 0.5 * 900 + price
+    assert "background explains the data no better" in said(
+        believed, with_it=with_it._replace(likelihood=least - 0.01)
+    )
+    assert "50% are" in said(believed, with_it=with_it._replace(likelihood=least + 0.01))
+    nobody = with_it._replace(outside=np.zeros(900))
+    assert "no better" in said(believed, with_it=nobody)
+
+
+def test_how_many_may_be_background(believed):
+    """At most 85 %, and of fewer than 30 objects nobody knows."""
+    with_it, first = believed["with_it"], [Start(np.zeros(3), 1.0, np.array([0]))]
+
+    def behind(count):
+        outside = (np.arange(900) >= 900 - count).astype(float)
+        return said(believed, starts=first, with_it=with_it._replace(outside=outside))
+
+    assert "86% would be" in behind(774)
+    assert "would be, more than" not in behind(765)
+    for n, few in ((29, True), (30, False)):
+        rows = np.arange(0, 900, 900 // n)[:n]
+        sample = points(believed["sample"].rows[rows])
+        fits = {
+            name: believed[name]._replace(
+                home=believed[name].home[rows], outside=believed[name].outside[rows]
+            )
+            for name in ("with_it", "without", "same")
+        }
+        assert ("objects are too few to tell" in said(believed, sample=sample, starts=first, **fits)) == few
+
+
+def test_a_background_leaves_the_dominant_sets_their_objects(believed):
+    """Six in ten, on average over the sets."""
+    for lost, believes in ((60, True), (61, False)):  # of 150, in each set
+        outside = believed["with_it"].outside.copy()
+        for start in believed["starts"]:
+            outside[start.members[:lost]] = 0.6
+        sentence = said(believed, with_it=believed["with_it"]._replace(outside=outside))
+        assert ("would take 41% of the dominant sets'" in sentence) != believes
+    labels = np.array([0, 0, 1, 1, 1, -1])
+    starts = [Start(np.zeros(1), 1.0, np.array(some)) for some in ([0, 1, 2, 3], [4, 5])]
+    assert mixture.kept(starts, labels) == 0.5
+
+
+def test_a_background_is_broader_than_every_cluster(believed):
+    for widest, believes in ((35.0, True), (36.0, False), (40.0, False)):
+        fit = believed["with_it"]
+        clouds = replace(fit.clouds, variances=np.array([0.16, widest, 0.16]))
+        assert ("is no broader than the widest" in said(believed, with_it=fit._replace(clouds=clouds))) != (
+            believes
+        )
+
+
+def test_a_background_knows_nothing_of_the_clusters_and_is_one(believed, monkeypatch):
+    """Nearness to them differs from one half by 0.05 and twice its error; two clouds gain 0.1 nats."""
+    for near, error, words in (
+        (0.5, 0.0, "are background"), (0.549, 0.0, "are background"), (0.551, 0.0, "keeps to the clusters"),
+        (0.451, 0.0, "are background"), (0.449, 0.0, "keeps away from"), (0.569, 0.01, "are background"),
+        (0.571, 0.01, "keeps to the clusters"), (0.429, 0.01, "keeps away from"),
+    ):  # fmt: skip
+        monkeypatch.setattr(mixture, "_nearness", lambda *_, found=(near, error): found)
+        assert words in said(believed)
+    asked = []
+    for gain, words in ((0.099, "are background"), (0.101, "is not one cloud")):
+        monkeypatch.setattr(mixture, "_nearness", lambda *_: (0.5, 0.0))
+        monkeypatch.setattr(mixture, "gain_of_two", lambda *some, gain=gain: asked.append(some) or gain)
+        assert words in said(believed)
+    np.testing.assert_array_equal(asked[0][1], np.arange(900) >= 450)
+    assert asked[0][2] == 3.0
+
+
+def test_widths_in_many_dimensions_must_leave_labels_alone(believed):
+    """Nine in ten of what is inside; in up to four dimensions they may change what they like."""
+    home, outside = np.zeros(300, dtype=int), np.repeat([0.0, 0.5, 0.51], 100)
+    for d, changed, believes in ((5, 20, True), (5, 21, False), (4, 150, True)):
+        X = np.zeros((300, d))
+        fit = some_fit(X, np.zeros((2, d)), np.ones(2), home, outside)
+        other = home.copy()
+        other[:changed] = 1
+        other[200:] = 1  # of the background, which does not count
+        same = some_fit(X, np.zeros((2, d)), np.ones(2), other, np.zeros(300))
+        assert mixture.are_clouds(points(X), fit, same) == believes
+    X = np.zeros((300, 5))
+    everybody = some_fit(X, np.zeros((2, 5)), np.ones(2), home, np.ones(300))
+    assert not mixture.are_clouds(points(X), everybody, everybody)
+    touching = {**believed, "sample": points(np.hstack([believed["sample"].rows, np.zeros((900, 2))]))}
+    assert "the clusters touch" in said(
+        touching, same=believed["same"]._replace(home=(believed["same"].home + 1) % 3)
+    )
+
+
+def test_widths_of_their_own_must_leave_the_sets_their_objects():
+    """Two in a hundred may be lost to them."""
+    X, true = np.zeros((1_000, 2)), np.repeat([0, 1], 500)
+    starts = [Start(np.zeros(2), 1.0, np.flatnonzero(true == k)) for k in (0, 1)]
+    same = some_fit(X, np.zeros((2, 2)), np.ones(2), true, np.zeros(1_000))
+    for lost, keeps in ((19, True), (21, False)):
+        own = same._replace(home=np.where(np.arange(1_000) < lost, 1, true))
+        assert mixture._widths(points(X), starts, own, same) is (own if keeps else same)
+
+
+# labels by clouds ---------------------------------------------------------------------------------------
+
+
+def groups_in(kind, seed=0):
+    """Three groups of widths 1, 1 and 2, 80 of each, and 80 anywhere in a square, or of a broad cloud."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2, -1], 80)
+    X = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [0.0, 0.0]])[y] + rng.normal(size=(320, 2))
+    X[160:240] = [0.0, 20.0] + 2.0 * rng.normal(size=(80, 2))
+    X[240:] = rng.uniform(-30, 50, size=(80, 2)) if kind == "flat" else 10.0 + 25.0 * rng.normal(size=(80, 2))
+    X = X[:240] if kind == "none" else X
+    S = as_similarity(X, "sqeuclidean")
+    sample = S.coordinates(np.arange(len(X)))
+
+    def start(mine):
+        centre = sample.rows[mine].mean(axis=0)
+        return Start(centre, float(np.square(sample.rows[mine] - centre).sum(axis=1).mean()), mine)
+
+    return S, sample, [start(np.flatnonzero(y[: len(X)] == k)) for k in range(3)], y[: len(X)], start
+
+
+def labelled(S, sample, starts, noise, **more):
+    return mixture.label_by_clouds(S, np.arange(S.n), sample, starts, 2.0, noise, Monitor(), **more)
+
+
+@pytest.mark.parametrize("kind", ["none", "flat", "broad"])
+def test_the_rule_has_the_densities_of_the_fit(kind):
+    """Scores of clusters and background are logarithms of densities, at every object."""
+    S, sample, starts, y, _ = groups_in(kind)
+    found = labelled(S, sample, starts, "auto")
+    judged = mixture._judged(sample, starts, 2.0, True, True, Monitor())
+    clouds, rule = judged.fit.clouds, found.rule
+    assert found.verdict == judged.verdict
+    assert not judged.common  # in two dimensions widths are believed
+    t = np.square(sample.rows[:, None] - clouds.centres).sum(axis=2)
+    D = clouds.dimension
+    logs = -0.5 * D * np.log(2 * np.pi * clouds.variances) - t / (2 * clouds.variances)
+    best, score = S.nearest(rule.cores)
+    np.testing.assert_array_equal(best, logs.argmax(axis=1))
+    np.testing.assert_allclose(score, logs.max(axis=1), rtol=1e-3)  # centres are half a round further
+    labels, probabilities = found.of(S)
+    expected = best
+    if kind == "none":
+        assert rule.background is None
+        assert not found.verdict.noisy
+    else:
+        assert found.verdict.noisy
+        away = np.square(sample.rows - clouds.middle).sum(axis=1)
+        behind = (
+            np.full(len(y), clouds.flat)
+            if kind == "flat"
+            else -0.5 * D * np.log(2 * np.pi * clouds.width) - away / (2 * clouds.width)
+        ) + np.log(clouds.noise)
+        np.testing.assert_allclose(S.nearest(rule.background)[1], behind, rtol=1e-3)
+        behind = S.nearest(rule.background)[1]
+        before = score + np.log(clouds.shares)[best] + np.log1p(-clouds.noise)
+        expected = np.where(behind > before, -1, best)
+        assert ((labels < 0) == (y < 0)).mean() > 0.9
+    expected = np.where(chi2.sf(2.0 * (rule.cores.constants[best] - score), D) < 1e-12, -1, expected)
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_array_equal(probabilities == 0.0, labels < 0)
+
+
+def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known():
+    S, sample, starts, y, _ = groups_in("flat")
+    found = labelled(S, sample, starts, None)
+    assert (found.of(S)[0] >= 0).all()
+    assert found.verdict.sentence == "nobody is called noise, as asked."
+    assert (found.of(S)[0][:240] == y[:240]).mean() > 0.99
+    share = labelled(S, sample, starts, 0.25)
+    every, labels = found.of(S)[1], share.of(S)[0]
+    assert (labels < 0).sum() == 80
+    assert every[labels < 0].max() <= every[labels >= 0].min()
+    assert share.verdict.noisy
+    assert share.verdict.sentence.startswith("25% are called noise, as asked")
+    nobody = labelled(S, sample, starts, 0.0)
+    assert not nobody.verdict.noisy
+    assert (nobody.of(S)[0] >= 0).all()
+    # directions have no widths: everybody is with the nearest centre
+    S.has_clouds = False
+    border = labelled(S, sample, starts, "auto")
+    assert border.verdict.sentence.endswith("between groups is a border.")
+    assert (border.of(S)[0] >= 0).all()
+    assert np.ptp(border.rule.cores.rates) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["none", "flat", "broad"])
+def test_groups_that_fill_up_a_number_and_groups_that_are_left_out(kind):
+    """Noise is judged on the groups that stand alone, whatever number was asked for."""
+    S, sample, starts, y, start = groups_in(kind)
+    alone = labelled(S, sample, starts, "auto")
+    right = sample.rows[:80, 0] > np.median(sample.rows[:80, 0])
+    more = [start(np.flatnonzero(right)), *starts[1:], start(np.flatnonzero(~right))]
+    filled = labelled(S, sample, more, "auto", alone=starts)
+    labels = filled.of(S)[0]
+    assert filled.verdict == alone.verdict
+    assert ((labels < 0) == (alone.of(S)[0] < 0)).mean() > 0.95
+    assert set(labels[:80]) - {-1} == {0, 3}
+    assert set(labels[80:240]) - {-1} == {1, 2}
+    fewer = labelled(S, sample, starts[:2], "auto", alone=starts)
+    labels = fewer.of(S)[0]
+    assert fewer.verdict == alone.verdict
+    # the third group is no noise, though no cluster stands for it
+    np.testing.assert_array_equal(labels < 0, alone.of(S)[0] < 0)
+    assert (labels[160:240] >= 0).mean() > 0.9
+    assert (fewer.rule.judges is not None) == (kind != "none")
+    np.testing.assert_array_equal(labels[:160][labels[:160] >= 0], y[:160][labels[:160] >= 0])
+    same = labelled(S, sample, starts, "auto", alone=starts[::-1])  # labels go by the clusters
+    np.testing.assert_array_equal(same.of(S)[0], alone.of(S)[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
 from dominantsets.labels.refinement import refine
+from dominantsets.similarity.base import evenly
 from support import random_similarity
 
 X, Y = make_blobs(300, centers=4, n_features=3, cluster_std=1.0, random_state=3)
@@ -172,7 +175,86 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     monkeypatch.setattr(S, "gradient", lambda m, w: asked.append(m.size) or type(S).gradient(S, m, w))
     some = refine(S, start, 4)
     assert max(asked) == 50
+    table = refinement._Table(S, whole.labels, 4, np.empty(0, dtype=bool))
+    full = np.exp(-S.gamma * np.square(rows[:, None] - rows).sum(axis=2))
+    for k, members in enumerate(np.flatnonzero(whole.labels == k) for k in range(4)):
+        stand = evenly(members, 50)  # each for as many as there are over 50
+        np.testing.assert_allclose(table.S[:, k], full[:, stand].sum(axis=1) * members.size / 50)
     assert adjusted_rand_score(whole.labels, some.labels) > 0.95
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_fit_of_objects_and_of_new_ones_by_the_definition(unit):
+    """S_ik / sqrt(W_k): for a linear similarity the length along the cluster's direction."""
+    rng = np.random.default_rng(0)
+    rows = unit * np.abs(np.vstack([rng.normal([3, 0, 0], 0.3, (9, 3)), rng.normal([0, 2, 1], 0.3, (7, 3))]))
+    labels = np.repeat([0, 1], [9, 7])
+    S = as_similarity(rows, "linear")
+    found = refine(S, labels, 2)
+    np.testing.assert_array_equal(found.labels, labels)
+    sums = np.array([rows[labels == k].sum(axis=0) for k in range(2)])
+    directions = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    fits = rows @ directions.T
+    np.testing.assert_allclose(found.fit, fits[np.arange(16), labels], rtol=1e-9)
+    assert found.objective[-1] == pytest.approx(np.linalg.norm(sums, axis=1).sum())
+    new = unit * rng.random((20, 3))
+    np.testing.assert_allclose(found.rule.of(S, new), new @ directions.T, rtol=1e-9)
+    np.testing.assert_allclose(found.rule.renumbered(np.array([1, 0])).of(S, new), new @ directions[::-1].T)
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_single_moves_leave_every_cluster_an_object(star, monkeypatch):
+    """The best moves by trying all of them, one after another; whoever is the whole of a cluster stays.
+
+    Also the middle of a star, which would gain by joining the others.
+    """
+    A = random_similarity(12, 5)
+    if star:
+        A = np.zeros((12, 12))
+        A[0, 1:] = A[1:, 0] = np.linspace(0.5, 1.0, 11)
+    S = as_similarity(A)
+    labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    s = A + np.diag(S.diagonal())
+    table = refinement._Table(S, labels, 3, np.empty(0, dtype=bool))
+    while True:
+        tries = [(i, k) for i in range(12) for k in range(3) if (labels == labels[i]).sum() > 1]
+        worth = [objective(s, np.where(np.arange(12) == i, k, labels), 3) for i, k in tries]
+        if max(worth) <= objective(s, labels, 3) + 1e-9:
+            break
+        i, k = tries[int(np.argmax(worth))]
+        labels = np.where(np.arange(12) == i, k, labels)
+    monkeypatch.setattr(refinement, "MOVES", 1)
+    assert table.single_moves()
+    monkeypatch.undo()
+    table.single_moves()
+    np.testing.assert_array_equal(table.labels, labels)
+    assert not table.single_moves()
+
+
+def test_it_says_where_it_was_stopped(monkeypatch):
+    """After all rounds that there are, not after as many as were asked for."""
+    labels = np.arange(300) % 4
+    S = as_similarity(X - X.min(axis=0) + 1.0, "linear")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(refine(S, labels, 4, rounds=1).objective) == 2
+        assert len(refine(S, labels, 4).objective) > 2
+    monkeypatch.setattr(refinement, "ROUNDS", 1)
+    with pytest.warns(UserWarning, match="stopped after 1 rounds"):
+        refine(S, labels, 4, rounds=1)
+
+
+def test_who_goes_back_to_a_cluster_that_would_be_empty():
+    """The one of its objects that fits it best; where that empties another one, the same for that."""
+    fits = np.array([[3.0, 0, 0], [4.0, 0, 0], [9.0, 2.0, 9.0], [9.0, 9.0, 1.0]])
+
+    def goes(before, after):
+        return refinement._none_empty(np.array(before), np.array(after), lambda some, k: fits[some, k])
+
+    np.testing.assert_array_equal(goes([0, 0, 1, 1], [1, 1, 1, 1]), [1, 0, 1, 1])
+    np.testing.assert_array_equal(goes([0, 0, 1, 1], [1, 0, 1, 1]), [1, 0, 1, 1])
+    np.testing.assert_array_equal(goes([0, 0, 1, 2], [0, 0, 0, 0]), [0, 0, 1, 2])
+    np.testing.assert_array_equal(goes([0, -1, 1, 1], [1, 1, 0, 0]), [1, 1, 0, 0])
 
 
 def test_no_cluster_loses_its_last_object():

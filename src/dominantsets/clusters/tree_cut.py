@@ -164,8 +164,9 @@ def _strengths(
         left[edge] = False
         piece = compiled_cuts.sized_cuts(*forest, weights, edges[: k + 1], k + 1, 0.0)[1]
         sides = [tree.height[left & (piece[u] == piece[end])] for end in (u[edge], v[edge])]
-        typical = max((float(np.median(side)) for side in sides if side.size), default=0.0)
         length = float(tree.height[edge])
+        # between two single objects a cut is no stronger than any other edge would be
+        typical = max((float(np.median(side)) for side in sides if side.size), default=length)
         out.append(float(np.log(length / typical)) if typical > 0.0 else (np.inf if length > 0.0 else 0.0))
         weak += weak > 0 or out[-1] <= least
         if weak > AHEAD:

@@ -1,0 +1,82 @@
+"""What a fit does with what it finds: which clusters stay, what is said of noise, and where it goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from dominantsets import DominantSets, End, as_similarity, peel
+from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.clusters.shift import Scale
+from support import CORNERS
+
+X, Y = make_blobs(160, centers=CORNERS, random_state=0)
+
+
+def test_of_one_shift_those_that_stand_alone_stay():
+    """Where no number is given: the others are left out, and the labels are theirs."""
+    rows = np.vstack([X, np.random.default_rng(0).uniform(-8, 20, size=(80, 2))])
+    S = as_similarity(rows, "sqeuclidean")
+    shift = Scale(S, S.degrees()).shift(0.0075)
+    run = peel(S, shift=shift)
+    found = list(run)
+    alone = [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.alone]
+    assert 0 < len(alone) < len(found)
+    model = DominantSets(affinity="sqeuclidean", shift=shift).fit(rows)
+    assert [c.members.tolist() for c in model.clusters_] == [c.members.tolist() for c in alone]
+    with pytest.warns(UserWarning, match="there is one object"):
+        one = DominantSets(affinity="sqeuclidean", shift=1.0).fit(rows[:1])
+    assert one.n_clusters_ == 1  # a single object is a cluster, though it stands beside nobody
+
+
+def test_groups_that_nobody_asked_for_are_not_noise():
+    """That is said where noise is judged, and only there."""
+    fewer = DominantSets(2, affinity="sqeuclidean").fit(X)
+    assert "4 groups stand alone, more than were asked for" in fewer.selection_.noise
+    assert (fewer.labels_ >= 0).all()
+    asked = DominantSets(2, affinity="sqeuclidean", noise=None).fit(X)
+    assert "as asked" in asked.selection_.noise
+    share = DominantSets(2, affinity="sqeuclidean", noise=0.25).fit(X)
+    assert (share.labels_ < 0).sum() == 40
+    assert "stand alone" not in share.selection_.noise
+
+
+@pytest.mark.parametrize("options", [{"shift": 2.0}, {"shift": 2.0, "n_starts": 3, "random_state": 0}])
+def test_a_run_goes_on_from_where_it_was(tmp_path, options):
+    """From what was there when it died, and from the end, where nothing is left to do."""
+    options = {"affinity": "rbf", **options}
+    path = str(tmp_path / "run.npz")
+    plain = DominantSets(4, **options).fit(X)
+
+    with pytest.MonkeyPatch.context() as patch:
+        save = Checkpoint.save
+
+        def save_and_die(self, *what):
+            save(self, *what)
+            raise SystemError("the machine goes down")
+
+        patch.setattr(Checkpoint, "save", save_and_die)
+        with pytest.raises(SystemError):
+            DominantSets(4, checkpoint=path, **options).fit(X)
+    for _ in range(2):  # the second time all of them are there
+        again = DominantSets(4, checkpoint=path, **options).fit(X)
+        np.testing.assert_array_equal(again.labels_, plain.labels_)
+        assert again.end_ is plain.end_ is End.N_CLUSTERS
+        assert again.n_passes_ == plain.n_passes_
+
+
+def test_two_starts_are_two_at_a_time():
+    """A pass of two starts has up to two clusters, so that some runs need fewer passes than clusters."""
+    passes = [
+        DominantSets(4, affinity="rbf", shift=2.0, n_starts=2, random_state=seed).fit(X).n_passes_
+        for seed in range(4)
+    ]
+    assert 2 <= min(passes) < 4
+
+
+def test_objects_that_are_all_alike_are_one_cluster():
+    for noise in ("auto", None):
+        model = DominantSets(affinity="sqeuclidean", noise=noise).fit(np.ones((9, 2)))
+        assert (model.labels_ == 0).all()
+        assert model.n_clusters_ == 1
