@@ -61,3 +61,12 @@ def test_a_cluster_of_an_earlier_run_is_taken_anyway():
     assert not claims.take(np.arange(5))
     assert claims.take(np.arange(5), anyway=True)
     assert claims.sizes == [5, 0]
+
+
+def test_half_of_a_set_may_be_shared():
+    """As much as ``SAME`` allows, and one object more."""
+    assert SAME == 0.5
+    for shared, new in ((5, True), (6, False)):
+        claims = Claims(30)
+        claims.take(np.arange(10))
+        assert claims.take(np.arange(10 - shared, 20 - shared)) is new
