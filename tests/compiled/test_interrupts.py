@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 
 import pytest
+from llvmlite import binding
 
 from dominantsets.compiled import interrupts
 from dominantsets.compiled.interrupts import Call, DeferredInterrupt, kept
@@ -112,3 +114,27 @@ def test_neither_other_threads_nor_handlers_of_the_callers_are_touched():
         assert signal.getsignal(signal.SIGINT) is mine
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_the_lock_of_llvm_is_given_back():
+    """Ctrl-C as LLVM's lock has just been taken: without a wait for it nobody would ever have it again."""
+    presses, given_back = [], list
+
+    def taken():
+        if not presses:
+            presses.append(1)
+            press()
+
+    binding.ffi.register_lock_callback(taken, given_back)
+    try:
+        with pytest.raises(KeyboardInterrupt), kept():  # noqa: PT012
+            binding.get_default_triple()
+            while True:
+                time.sleep(0.001)
+    finally:
+        binding.ffi.unregister_lock_callback(taken, given_back)
+    assert presses == [1]
+    other = threading.Thread(target=binding.get_default_triple, daemon=True)
+    other.start()
+    other.join(20.0)
+    assert not other.is_alive()

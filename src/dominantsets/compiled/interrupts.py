@@ -62,11 +62,35 @@ class Call:
 
 
 def press(number: int, frame: FrameType | None) -> None:
-    """The handler of Ctrl-C while a run goes on: at once, or after the compiled call."""
+    """The handler of Ctrl-C while a run goes on: at once, or after what must not be broken off."""
     if Call.inside:
         Call.pressed = True
+    elif _in_compiler(frame):
+        _thread.start_new_thread(_again, (threading.get_ident(),))
     else:
         signal.default_int_handler(number, frame)
+
+
+def _in_compiler(frame: FrameType | None) -> bool:
+    """Whether Numba or LLVM is at work, if only to free memory that a collection has found.
+
+    Both take locks by functions of Python: where one of these ends between the lock and its caller, nobody
+    gives the lock back, and every thread that compiles or loads compiled code waits for ever.
+    """
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("llvmlite.", "numba.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _again(main: int) -> None:
+    """Ctrl-C once more, a little later."""
+    time.sleep(AGAIN)
+    if hasattr(signal, "pthread_kill"):  # which ends a wait, too
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 @contextmanager
@@ -84,16 +108,9 @@ def kept() -> Iterator[None]:
         return
     before, main, handler = sys.unraisablehook, threading.get_ident(), signal.getsignal(signal.SIGINT)
 
-    def again() -> None:
-        time.sleep(AGAIN)  # within the hook it would be dropped again
-        if hasattr(signal, "pthread_kill"):  # which ends a wait, too
-            signal.pthread_kill(main, signal.SIGINT)
-        else:
-            _thread.interrupt_main()
-
     def hook(dropped: Any) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
-            _thread.start_new_thread(again, ())  # takes no lock that somebody may hold here
+        if issubclass(dropped.exc_type, KeyboardInterrupt):  # within the hook it would be dropped again
+            _thread.start_new_thread(_again, (main,))  # takes no lock that somebody may hold here
         else:
             before(dropped)
 
