@@ -15,6 +15,7 @@ FAILED, RAISED = 99, 98  # exit codes of a fork: an error, KeyboardInterrupt
 Start = Callable[
     [Path], tuple[int, int]
 ]  # a file for all that is said -> process, and a pipe that tells of its beginning
+PATIENCE = 120.0  # seconds after a signal
 LAUNCH = """
 import os, sys
 from dominantsets.__main__ import main
@@ -110,7 +111,10 @@ def duration(start: Start, said: Path) -> float:
 
 
 def stopped(start: Start, said: Path, after: float, number: int) -> tuple[int, float]:
-    """Send a signal after so much time: the exit code (negative: died of it), and the time to the end."""
+    """Send a signal after so much time: the exit code (negative: died of it), and the time to the end.
+
+    A process that waits for ever is killed, which is an exit code of its own.
+    """
     child = begun(start, said)
     at = began = processor(child)
     while at - began < after and not has_ended(child):
@@ -118,5 +122,11 @@ def stopped(start: Start, said: Path, after: float, number: int) -> tuple[int, f
         with contextlib.suppress(OSError):  # it has just ended
             at = processor(child)
     os.kill(child, number)
+    until = time.monotonic() + PATIENCE
+    while not has_ended(child):
+        time.sleep(0.002)
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            break
     _, status, usage = os.wait4(child, 0)
     return os.waitstatus_to_exitcode(status), max(0.0, usage.ru_utime + usage.ru_stime - at)
