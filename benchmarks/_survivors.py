@@ -92,6 +92,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "sufficient_shift: high > CLOSE * low -> high >= CLOSE * low": TIE,
     },
     "clusters/modes.py": {
+        "ModeTree._change: 1 -> 2": (False, "a ball of a single object, which no group is"),
         "_empty: 1 -> 2": NEGATIVE,
         "_empty: 2 -> 3": ROOM,
         "ModeTree._advance: state.holder < 0 -> state.holder <= 0": SPEED,
@@ -118,6 +119,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/nested_graph.py": {
+        "nested_graph: 0 -> 1": (True, "the first group is the first of those that are kept, too"),
         "nested_graph: found[k].parent >= 0 -> found[k].parent > 0": (
             True,
             "the first group is the first of those that are kept, too",
@@ -125,6 +127,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "_levels: 0.0 -> 1.0": (True, "the level of a group with itself is 0, and among them"),
     },
     "clusters/nested_path.py": {
+        "_Tree.core: found.strict -> not found.strict": (False, "what is known is not proved once more"),
+        "_Tree.core: 0.5 -> 1.5": (False, "a set that begins where kappa is 0: single objects"),
+        "_Tree.node_of: 0 -> 1": MERGE,
+        "_homes: 0 -> 1": MERGE,
         "_Tree.__init__: above >= 0 -> above > 0": MERGE,
         "_Tree.__init__: 0 -> 1": MERGE,
         "_Tree.__init__: 0.0 -> 1.0": (False, "a root that is no set: no data are known that have one"),
@@ -135,6 +141,11 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/nested_points.py": {
+        "_grown: 1.0 -> 2.0": (True, "weights are divided by their sum"),
+        "nested_points: life.level >= 0 -> life.level > 0": (
+            False,
+            "a group that is taken at the first level of all: no data are known that have one",
+        ),
         "_by_centre: 0.0 -> 1.0": (True, "a gain that nobody reads"),
         "_grown: node.level >= 0 -> node.level > 0": (
             False,
@@ -222,6 +233,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "of_stream: 0 -> 1": (True, "a number that the labels replace"),
     },
     "clusters/graph_tree.py": {
+        "_certified: if keep.all() -> if not keep.all()": (False, "members that hardly count stay in"),
         "_is_whole: 2 * group.members.size > n -> 2 * group.members.size >= n": TIE,
         "_Choice.most_of_it: 2 * self._sizes > self._A.shape[0] -> 2 * self._sizes >= self._A.shape[0]": TIE,
         "_Choice._instead: self.evidence[parts].sum() < self.evidence[k] -> self.evidence[parts].sum() <= "
