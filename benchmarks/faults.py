@@ -7,6 +7,7 @@ Parts are these (all, where none is named):
   a second run takes the file up, and must have the labels, weights and gaps of an undisturbed one exactly.
 - *fits*, *commands*, *fresh*: SIGINT during fits, during every command in a process that has imported
   everything, and in a new interpreter from where Python calls ``main`` (_interrupts.py).
+- *allocations*: memory runs out while files are written and read, and during fits (_allocations.py).
 - *memory*: resident memory after each tenth of many fits of several kinds.
 - *soak*: fits on two Dask workers, one of which is killed every 20 s; labels must be those of no cluster.
 
@@ -82,6 +83,12 @@ def in_new_interpreters(count: int, rng: random.Random, folder: Path) -> dict[st
     return interrupts(commands_in(folder, new=True), -(-count // 7), rng, folder / "said")
 
 
+def without_memory(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
+    from _allocations import allocations  # needs _testcapi, which not every Python has
+
+    return allocations(count, folder)
+
+
 def memory(count: int, rng: random.Random, folder: Path) -> dict[str, Any]:
     """MiB after each tenth of so many fits."""
     small, graph = X[:60], GRAPH[:60, :60]
@@ -153,6 +160,7 @@ PARTS: dict[str, tuple[Part, int]] = {  # and how many
     "fits": (during_fits, 500),
     "commands": (during_commands, 250),
     "fresh": (in_new_interpreters, 250),
+    "allocations": (without_memory, 10_000),
     "memory": (memory, 10_000),
     "soak": (soak, 3_600),
 }
@@ -161,7 +169,7 @@ PARTS: dict[str, tuple[Part, int]] = {  # and how many
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="*", default=list(PARTS), choices=[*PARTS, []])
-    parser.add_argument("--count", type=int, help="of signals or fits, or seconds of the soak")
+    parser.add_argument("--count", type=int, help="of signals, fits or allocations, or seconds of the soak")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()

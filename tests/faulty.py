@@ -1,4 +1,4 @@
-"""The n-th operation on a file fails: writes, reads, fsync, renames, and new files."""
+"""The n-th operation on a file fails: it is opened, read, written, synced or renamed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import builtins
 import errno
 import io
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-OPERATIONS = ("open", "read", "write", "fsync", "rename", "chmod", "create")
+OPERATIONS = ("open", "read", "write", "fsync", "rename")
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "ENOSPC": lambda: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
     "EIO": lambda: OSError(errno.EIO, os.strerror(errno.EIO)),
@@ -81,8 +80,6 @@ def failing(fault: Fault) -> Iterator[Fault]:
         patch.setattr(builtins, "open", opened)
         patch.setattr(os, "fsync", watched("fsync", os.fsync, lambda *_: fault.folder))
         patch.setattr(os, "replace", watched("rename", os.replace, lambda source, *_: source))
-        patch.setattr(os, "chmod", watched("chmod", os.chmod, lambda path, *_, **__: path))
-        patch.setattr(tempfile, "mkstemp", watched("create", tempfile.mkstemp, lambda **k: k["dir"]))
         yield fault
 
 

@@ -299,12 +299,29 @@ def guaranteed() -> Iterator[str]:
         wrong = sum(row.get(what, 0) for row in cases for what in FAULTS)
         slowest = max(row["slowest_s"] for row in cases)
         yield f"{wrong} faults in {sum(row['runs'] for row in cases)}, slowest {slowest} s"
+    yield from without_memory(faults["allocations"])
     yield f"{fuzz['files']:,} files, {len(fuzz['faults'])} faults"
     mutants = result("mutants")
     every = f"{mutants['killed']:,} of {mutants['mutants']:,} in {len(mutants['files'])} files"
     yield f"{every} ({mutants['share']:.0%}); {mutants['equivalent']} of the others change nothing"
     for room, row in mutants["rooms"].items():
         yield f"{room}/ {row['killed']} of {row['mutants']} ({row['share']:.0%})"
+
+
+def without_memory(parts: dict[str, dict[str, int]]) -> Iterator[str]:
+    def counted(what: str, fits: bool) -> int:
+        rows = [row for name, row in parts.items() if name.startswith(("fit, ", "limit, ")) is fits]
+        return sum(count for row in rows for name, count in row.items() if what in name)
+
+    runs, hung, died, other = (counted(what, False) for what in ("runs", "hung: ", "died: ", "Error: "))
+    halves, drafts = counted("half a file", False), counted("drafts", False)
+    yield f"{halves} halves and {drafts} drafts in {runs:,} runs, of which {hung:,} hung, {died} died"
+    yield f"and {other} ended with another error"
+    runs, same, died, hung, other = (
+        counted(what, True) for what in ("runs", "same answer", "died: ", "hung: ", "Error: ")
+    )
+    yield f"{same:,} of {runs:,} with the same answer after it; {died} died, {hung} hung"
+    yield f"and {other} had another error"
 
 
 FAULTS = ("traceback", "lost", "wrong", "slow", "found, and not kept")  # of Ctrl-C

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
 from bad_files import WHOLE
-from dominantsets import DominantSets
+from dominantsets import DominantSets, _checks
+from dominantsets.app.experiments._common import Store
 from dominantsets.app.files import FileError, read, write_label_map, write_labels, write_text
+from dominantsets.clusters.checkpoint import Checkpoint
 from faulty import ERRORS, OPERATIONS, every_fault
+from no_memory import WHY, outcome, total
 from support import features
 
 OLD = b"what was there before"
@@ -20,6 +24,42 @@ WRITERS = {
     "page.html": lambda path: write_text(path, "<p>new</p>\n" * 20),
     "map.npy": lambda path: write_label_map(path, np.arange(40).reshape(8, 5)),
     "map.png": lambda path: write_label_map(path, np.arange(40).reshape(8, 5)),
+}
+
+
+def checkpoint_at(path):
+    keep = Checkpoint(path, {"data": "of this test"})
+    return keep, DominantSets(3, affinity="rbf", shift=1.0).fit(features(40)).clusters_
+
+
+def kept(path):
+    keep, clusters = checkpoint_at(path)
+    random_state = np.random.RandomState(0)
+    return lambda: keep.save(clusters, 3, random_state, None)
+
+
+def taken_up(path):
+    kept(path)()
+    keep, _ = checkpoint_at(path)
+    return keep.load
+
+
+def study(path):
+    """Rows of a study, from which a stopped one goes on."""
+    store = Store(path)
+
+    def add():
+        store.rows = []
+        store.add({"a": 1}, [{"x": 0.5 * k, "y": "z"} for k in range(10)])
+
+    return add
+
+
+MEMORY_CASES = {  # a path -> what to do where memory runs out
+    **{name: partial(partial, writer) for name, writer in WRITERS.items()},
+    "rows.csv": study,
+    "run.npz": kept,
+    "read": taken_up,
 }
 WRITING = [operation for operation in OPERATIONS if operation != "read"]
 
@@ -84,7 +124,7 @@ def fitted(path=None):
     ("operation", "error"),
     [
         ("write", "ENOSPC"),  # there are many
-        *product(("open", "fsync", "rename", "chmod", "create"), ("ENOSPC", "EIO", "EACCES")),
+        *product(("open", "fsync", "rename"), ERRORS),
     ],
 )
 def test_a_run_goes_on_where_its_checkpoint_cannot_be_written(tmp_path, operation, error):
@@ -116,3 +156,87 @@ def test_a_checkpoint_that_cannot_be_read_is_not_called_damaged(tmp_path):
         path.write_bytes(raw[:end])
         with pytest.raises(ValueError, match="is damaged; delete it"):
             fitted(path)
+
+
+def is_as_it_should(found):
+    """NumPy and PIL have faults of their own where memory is missing."""
+    return found.kind in ("passed", "done", "MemoryError", "FileError") or "numpy/" in found.place
+
+
+@pytest.mark.skipif(bool(WHY), reason=WHY)
+@pytest.mark.parametrize(
+    ("name", "forever"),
+    [
+        *product(MEMORY_CASES, (False,)),
+        # of the others, some of Python's zipfile and of PIL is never left: benchmarks/faults.py counts it
+        *product(("labels.csv", "page.html", "map.npy", "rows.csv"), (True,)),
+    ],
+)
+def test_whichever_allocation_fails_a_file_is_the_old_one_or_the_new_one(tmp_path, name, forever):
+    """One alone, or all from it on, in forks: ``benchmarks/faults.py allocations`` takes every one."""
+    path, said = tmp_path / "out" / name, tmp_path / "said"
+    path.parent.mkdir()
+    work = MEMORY_CASES[name](path)
+    work()
+    new = path.read_bytes()
+    old = new if name == "read" else OLD
+    path.write_bytes(old)
+    ends = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a checkpoint is not written, and forks
+        last = total(work, said)
+        for n in np.linspace(0, last - 1, 12).astype(int).tolist():
+            found = outcome(work, n, forever, said)
+            assert is_as_it_should(found), found.said
+            assert [file.name for file in path.parent.iterdir()] == [name]
+            assert path.read_bytes() in (old, new)
+            if name not in ("run.npz", "read") and found.kind in ("passed", "done"):
+                assert path.read_bytes() == new
+            path.write_bytes(old)
+            ends.append(found.kind)
+        assert outcome(work, last + 100, True, said).kind == "passed"
+    assert path.read_bytes() == new
+    if name == "run.npz":  # without its copy, a run goes on
+        assert set(ends) == {"passed"}
+    else:
+        assert ends.count("MemoryError") > 5
+
+
+def caused_by_memory():
+    error = SystemError("<class 'zip'> returned a result with an exception set")
+    error.__cause__ = MemoryError()
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't allocate lock"),
+        SystemError("<ufunc 'subtract'> returned NULL without setting an exception"),
+        caused_by_memory(),
+    ],
+)
+def test_a_lack_of_memory_is_a_sentence(monkeypatch, tmp_path, error):
+    """Python's MemoryError says nothing, and Python and NumPy make other errors of it."""
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("dominantsets.estimator.find", fail)
+    with pytest.raises(MemoryError, match="there is not enough memory; free some"):
+        DominantSets(3).fit(features(40))
+    monkeypatch.undo()
+    path = tmp_path / "run.npz"
+    fitted(path)
+    monkeypatch.setattr("dominantsets.clusters.checkpoint.np.load", fail)
+    with pytest.raises(MemoryError, match="there is no memory for it"):  # and not that it is damaged
+        fitted(path)
+
+
+def test_other_errors_are_not_called_a_lack_of_memory():
+    with pytest.raises(MemoryError, match="this array"), _checks.memory_explained("no"):
+        raise MemoryError("this array")
+    for error in (SystemError("the machine goes down"), RuntimeError("other"), KeyError("x")):
+        with pytest.raises(type(error)), _checks.memory_explained("no"):
+            raise error

@@ -8,7 +8,8 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -78,6 +79,29 @@ def memory_available() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+_SIGNS = ("can't allocate", "without setting an exception", "without exception set")
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether memory is what is missing: Python says of a lock that it "can't allocate" it, NumPy nothing."""
+    of_it = isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, MemoryError)
+    return of_it or isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS)
+
+
+@contextmanager
+def memory_explained(sentence: str) -> Iterator[None]:
+    """Within, a lack of memory is a MemoryError that says something."""
+    try:
+        yield
+    except Exception as error:
+        if is_lack_of_memory(error) and not (isinstance(error, MemoryError) and str(error)):
+            raise MemoryError(sentence) from error
+        raise
+
+
+NO_MEMORY = "there is not enough memory; free some, or use a part of the data."
 
 
 def require_memory(n_bytes: int, purpose: str, instead: str) -> None:

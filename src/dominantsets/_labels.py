@@ -16,6 +16,7 @@ from dominantsets._soft import SoftAnswers
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.table import Selection
 from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.members import silence
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
@@ -93,15 +94,13 @@ class Labels(SoftAnswers, Parameters):
         if self._rule is None or self._noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
-        noise = labels < 0
-        self.assignment_rate_ = 1.0 - float(noise.mean())
         # as the caller's own data are kept: Dask arrays in the same chunks
         self.labels_ = similarity.as_given(labels.copy() if labels is cores else labels)
         self.core_labels_ = similarity.as_given(cores)
         self.memberships_ = similarity.as_given(self._memberships)
         if probabilities is self._memberships:
             probabilities = probabilities.copy()
-        probabilities[noise] = 0.0
+        self.assignment_rate_ = 1.0 - silence(labels, probabilities) / labels.size
         self.probabilities_ = similarity.as_given(probabilities)
         del self._cores, self._memberships
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
-from dominantsets._checks import warn
+from dominantsets._checks import NO_MEMORY, memory_explained, warn
 from dominantsets._copies import Copies, Weighted
 from dominantsets._input import is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
@@ -348,7 +348,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with kept(), fit_tasks(self, X, y) as around:
+        with memory_explained(NO_MEMORY), kept(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)

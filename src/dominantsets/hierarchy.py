@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._checks import check_int, check_real, warn
+from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explained, warn
 from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
@@ -143,7 +143,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with kept():
+        with memory_explained(NO_MEMORY), kept():
             if copies is None:
                 return self._fit(X)
             self._fit(copies.rows(X, self.affinity))._fold(copies, X)

@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import zipfile
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -288,7 +289,7 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
 
     def fail():
         with files.replacing(path) as draft:
-            draft.write_text("half", encoding="utf-8")
+            Path(draft).write_text("half", encoding="utf-8")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

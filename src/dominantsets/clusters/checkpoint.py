@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dominantsets._checks import is_lack_of_memory, memory_explained
 from dominantsets._replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
@@ -51,44 +53,45 @@ class Checkpoint:
     """A file of clusters that belong to one signature."""
 
     def __init__(self, path: str | Path, signature: dict[str, str]) -> None:
-        self._path = Path(path)
+        self._path = str(path)
         self._signature = signature
-        if self._path.is_dir() or not self._path.parent.is_dir():
+        if os.path.isdir(self._path) or not Path(path).parent.is_dir():
             raise ValueError(
-                f"checkpoint={str(path)!r} cannot be written: it is a folder, or its folder is missing."
+                f"checkpoint={self._path!r} cannot be written: it is a folder, or its folder is missing."
             )
 
     def load(self) -> Snapshot | None:
         """What an earlier run left, None where there is no file."""
-        if not self._path.exists():
+        if not os.path.exists(self._path):
             return None
-        try:
-            raw = self._path.read_bytes()
-        except OSError as error:
-            raise ValueError(
-                f"checkpoint={str(self._path)!r} cannot be read ({error.strerror or error})."
-            ) from error
-        try:
-            with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-                content = {name: arrays[name] for name in arrays.files}
-            about = json.loads(bytes(content["about"]).decode("utf-8"))
-            before, found = about["signature"], _read(content, about)
-        except MemoryError:
-            raise
-        except Exception as error:  # zip, zlib, NumPy's headers, and numbers that are not there
-            raise ValueError(
-                f"checkpoint={str(self._path)!r} is not a checkpoint, or it is damaged; delete it or name "
-                "another file."
-            ) from error
+        with memory_explained(f"checkpoint={self._path!r} cannot be read: there is no memory for it."):
+            before, found = self._parsed(self._read())
         other = [name for name in self._signature if before.get(name) != self._signature[name]]
         if other:
             names = [name for name in other if name != "data"]
             same = "data" not in other or "affinity" in other  # another affinity makes other data too
             what = f"other parameters ({', '.join(names)})" if same else "other data"
-            raise ValueError(
-                f"checkpoint={str(self._path)!r} belongs to {what}; delete it or name another file."
-            )
+            raise ValueError(f"checkpoint={self._path!r} belongs to {what}; delete it or name another file.")
         return found
+
+    def _read(self) -> bytes:
+        try:
+            with open(self._path, "rb") as stream:
+                return stream.read()
+        except OSError as error:
+            why = error.strerror or error
+            raise ValueError(f"checkpoint={self._path!r} cannot be read ({why}).") from error
+
+    def _parsed(self, raw: bytes) -> tuple[dict[str, str], Snapshot]:
+        try:
+            return _parsed(raw)
+        except Exception as error:  # zip, zlib, NumPy's headers, and numbers that are not there
+            if is_lack_of_memory(error):
+                raise
+            raise ValueError(
+                f"checkpoint={self._path!r} is not a checkpoint, or it is damaged; delete it or name "
+                "another file."
+            ) from error
 
     def save(
         self,
@@ -97,7 +100,35 @@ class Checkpoint:
         random_state: np.random.RandomState | None,
         end: str | None,
     ) -> None:
-        """Write all clusters found so far, whole or not at all."""
+        """Write all clusters found so far, whole or not at all.
+
+        Whatever fails, also for a lack of memory, of which libraries make many kinds of errors: what has been
+        found is worth more than its copy, and the run goes on.
+        """
+        try:
+            whole = io.BytesIO()  # before there is a draft: short of memory, zipfile may hang
+            np.savez(whole, **self._arrays(clusters, n_passes, random_state, end))
+            self._write(whole.getbuffer())
+        except Exception as error:
+            why = getattr(error, "strerror", None) or str(error) or "there is no memory left for it"
+            warnings.warn(
+                f"checkpoint={self._path!r} cannot be written ({why}); the run goes on, and the file stays "
+                "as it was.",
+                stacklevel=2,
+            )
+
+    def _write(self, content: memoryview) -> None:
+        with replacing(self._path) as draft, open(draft, "wb") as stream:
+            stream.write(content)
+
+    def _arrays(
+        self,
+        clusters: list[DominantSet],
+        n_passes: int,
+        random_state: np.random.RandomState | None,
+        end: str | None,
+    ) -> dict[str, Any]:
+        """What the file holds."""
         about: dict[str, Any] = {
             "signature": self._signature,
             "n_passes": n_passes,
@@ -118,18 +149,18 @@ class Checkpoint:
             about["random"] = [str(name), *(float(part) for part in rest)]
             arrays["random_keys"] = np.asarray(keys)
         arrays["about"] = np.frombuffer(json.dumps(about).encode("utf-8"), dtype=np.uint8)
-        try:
-            with replacing(self._path) as draft, draft.open("wb") as stream:
-                np.savez(stream, **arrays)
-        except OSError as error:  # what has been found is in memory, and worth more than its copy
-            warnings.warn(
-                f"checkpoint={str(self._path)!r} cannot be written ({error.strerror or error}); the run goes "
-                "on, and the file stays as it was.",
-                stacklevel=2,
-            )
+        return arrays
 
 
-def _read(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
+def _parsed(raw: bytes) -> tuple[dict[str, str], Snapshot]:
+    """The signature and what belongs to it."""
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        content = {name: arrays[name] for name in arrays.files}
+    about = json.loads(bytes(content["about"]).decode("utf-8"))
+    return about["signature"], _snapshot(content, about)
+
+
+def _snapshot(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
     clusters = []
     for k, row in enumerate(about["clusters"]):
         status, margin = Status(row.pop("status")), row.pop("margin")

@@ -8,17 +8,18 @@ dominant set of all the objects, with the certificate of its own shift.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import SAME, Ball, balls_of, distinct
+from dominantsets.clusters.claims import Claims
 from dominantsets.clusters.filling import Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
-from dominantsets.compiled.members import claim, taken_by
 from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates, Spread
@@ -338,13 +339,18 @@ class OwnScales(Iterator[DominantSet]):
         self._similarity, self._scales, self._options = similarity, scales, options
         self._monitor, self._least = monitor, least
         self.end: End | None = None
-        self.labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
         self.balls: list[Ball] = []
         self.n_skipped = 0
         self._next = 0
-        self._sizes: list[int] = []  # of the labels
-        self._solutions: Iterator[DominantSet] = iter(())
+        self._claims = Claims(similarity.n)
+        self._solutions: Iterator[list[DominantSet]] = iter(())
         self._asked = 0  # balls up to which they go
+        self._solved: deque[DominantSet] = deque()  # those that have come together
+
+    @property
+    def labels(self) -> Ints:
+        """The number of each object's cluster; of one in several, the first."""
+        return self._claims.labels
 
     def restore(self, clusters: list[DominantSet]) -> None:
         """Take up clusters that an earlier run of the same problem found."""
@@ -355,15 +361,11 @@ class OwnScales(Iterator[DominantSet]):
                 if abs(self._shift(k) - cluster.shift) <= 1e-9 * (1.0 + abs(cluster.shift))
             ]
             self._next = same[0] + 1 if same else self._next + 1
-            self._take(cluster, self._scales.balls[self._next - 1], taken_by(self.labels, cluster.members))
+            self._claims.take(cluster.members, anyway=True)
+            self.balls.append(self._scales.balls[self._next - 1])
 
     def _shift(self, k: int) -> float:
         return self._scales.shift(self._scales.balls[k].kappa)
-
-    def _take(self, cluster: DominantSet, ball: Ball, names: Ints) -> None:
-        """A new cluster; ``names`` are the labels of its members so far."""
-        self._sizes.append(claim(self.labels, cluster.members, names, len(self.balls)))
-        self.balls.append(ball)
 
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
@@ -378,9 +380,8 @@ class OwnScales(Iterator[DominantSet]):
             found = self._solve()
             self._next += 1
             self.end = HALTS.get(found.status)
-            names = taken_by(self.labels, found.members)
-            if self._is_new(names) and len(found) >= self._least:
-                self._take(found, ball, names)
+            if len(found) >= self._least and self._claims.take(found.members):
+                self.balls.append(ball)
                 return found
             self.n_skipped += 1
         raise StopIteration
@@ -388,21 +389,21 @@ class OwnScales(Iterator[DominantSet]):
     def _solve(self) -> DominantSet:
         """The dominant set of the next ball; where all can be solved together, they are."""
         self._monitor.n_clusters = len(self.balls)
-        self._monitor.n_left = self.labels.size - sum(self._sizes)
+        self._monitor.n_left = self._similarity.n - sum(self._claims.sizes)
         if self._asked <= self._next:
             balls, self._asked = self._scales.balls[self._next :], len(self._scales.balls)
             self._solutions = all_solved(self._similarity, self._scales, balls, self._options, self._monitor)
-        found = next(self._solutions, None)
-        if found is None:  # Ctrl-C or the time limit left some unsolved
-            raise KeyboardInterrupt
-        return found
+        if not self._solved:
+            self._solved.extend(next(self._solutions, ()))
+            if not self._solved:  # Ctrl-C or the time limit left some unsolved
+                raise KeyboardInterrupt
+            together = list(self._solved)
+            if len(together) > 1 and all(self._is_whole(one) for one in together):
+                self._claims.expect([one.members for one in together])
+        return self._solved.popleft()
 
-    def _is_new(self, names: Ints) -> bool:
-        """Whether a set, by the labels of its members, is not one that was found before, come upon again."""
-        taken = np.bincount(names[names >= 0], minlength=1)
-        other = int(taken.argmax())
-        size = self._sizes[other] if self._sizes else 0
-        return int(taken[other]) <= SAME * max(names.size, size)
+    def _is_whole(self, found: DominantSet) -> bool:
+        return found.status not in HALTS and len(found) >= self._least
 
 
 def solved(
@@ -417,7 +418,7 @@ def solved(
 
 def all_solved(
     similarity: Similarity, scales: Scales, balls: list[Ball], options: SolverOptions, monitor: Monitor
-) -> Iterator[DominantSet]:
+) -> Iterator[list[DominantSet]]:
     """The dominant sets of all objects from where the sample has some balls, each at its shift."""
     shifts = np.array([scales.shift(ball.kappa) for ball in balls])
     starts = [Point(scales.objects[ball.members], ball.weights / ball.weights.sum()) for ball in balls]

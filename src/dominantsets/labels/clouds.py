@@ -23,11 +23,13 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.special import logsumexp
 
 from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
+FEW = 2**11  # objects that are not worth a thread
 GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
 FLAT = 4  # dimensions up to which the volume of the convex hull is found
@@ -73,9 +75,15 @@ class Clouds:
 
     def away(self, sample: Coordinates) -> Floats:
         """Squared distances from the middle of the background; nothing where there is none."""
-        if self.middle is None:
-            return np.zeros(len(sample.rows))
-        return np.asarray(np.square(sample.rows - self.middle).sum(axis=1) + sample.extra)
+        out, middle = np.zeros(len(sample.rows)), self.middle
+        if middle is None:
+            return out
+
+        def work(part: slice) -> None:
+            out[part] = np.square(sample.rows[part] - middle).sum(axis=1) + sample.extra[part]
+
+        parallel_map(work, thread_slices(out.size, FEW))
+        return out
 
     def behind(self, away: Floats) -> Floats:
         """The background's density with its share, as a logarithm, at some squared distances."""

@@ -38,7 +38,14 @@ def with_fallback(fused: Callable[[], Any], plain: Callable[[], _T]) -> _T:
 
 
 def kernels() -> Any:
-    """The module of Triton kernels."""
+    """The module of kernels for some objects."""
     from dominantsets.rows import triton_kernels  # imports triton
 
     return triton_kernels
+
+
+def sweeps() -> Any:
+    """The module of kernels over all objects."""
+    from dominantsets.rows import triton_sweeps  # imports triton
+
+    return triton_sweeps

@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.members import joined
 from dominantsets.rows.base import LARGEST, Cores, Mixture, Recipe, Sums, Survey, scatter_of
 from dominantsets.rows.operations import Few
 from dominantsets.rows.rule import Rule
+from dominantsets.rows.tensor_scores import Scores
 from dominantsets.rows.tiles import Sums as TileSums
 from dominantsets.rows.tiles import Tiles
 
@@ -56,8 +58,9 @@ class FormulaTensors:
             norms = (norms > 0).double()
         elif formula.has_bias:
             self.static = -norms.to(self.work)
-        self.squares, self.longest_square = float(norms.sum()), float(norms.max())
-        self.shortest_square, self.longest = float(norms.min()), float(norms.max().sqrt())
+        told = torch.stack([norms.sum(), *torch.aminmax(norms)]).tolist()
+        self.squares, self.shortest_square, self.longest_square = told
+        self.longest = float(np.sqrt(self.longest_square))
         # the centre is a correction of the products, unless it would leave them only rounding
         self.centred_first = formula.centred and stored > FAR * self.longest
         self._stored_length = stored if formula.centred and not self.centred_first else self.longest
@@ -168,6 +171,12 @@ class FormulaTensors:
         own = self.formula.offset if self.formula.has_bias else self.formula.own(squares)
         return values, self.formula.bias(squares), own
 
+    def lifted(self, columns: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
+        """Rows u and their b, in blocks for which so many float64 numbers a row fit besides."""
+        for begin, raw in self.features.blocks(self.height(columns + 3 * self.d)):
+            u = self.lift(raw)
+            yield slice(begin, begin + len(raw)), u, self.bias(u)
+
     def at(self, objects: Tensor) -> Tensor:
         """u of these objects, in float64."""
         return self.lift(self.features.take(objects))
@@ -192,7 +201,7 @@ class FormulaTensors:
         blocks = self.features.blocks(self.height(3 * self.d))
         return torch.cat([self.own_of(self.lift(raw)) for _, raw in blocks])
 
-    def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, float]:
+    def mixture(self, objects: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """The sums of weights times u, and of weights times b."""
         mixed = torch.zeros(self.d, dtype=torch.float64, device=self.device)
         bias_sum = torch.zeros((), dtype=torch.float64, device=self.device)
@@ -204,9 +213,9 @@ class FormulaTensors:
             mixed += weights[part] @ u
             if bias is not None:
                 bias_sum += weights[part] @ bias
-        return mixed, float(bias_sum)
+        return mixed, bias_sum
 
-    def swept(self, mixed: Tensor, total: float, bias_sum: float) -> Tensor:
+    def swept(self, mixed: Tensor, bias_sum: Any, total: float) -> Tensor:
         """Sums of weights times similarity of all objects, with what the formula has on the diagonal."""
         out = torch.empty(self.rows.n, dtype=torch.float64, device=self.device)
         for begin, raw in self.features.blocks(self.height(3 * self.d)):
@@ -228,13 +237,13 @@ class FormulaTensors:
             mixed += u.sum(0) if here is None else here @ u
             if bias is not None:
                 bias_sum += bias.sum() if here is None else here @ bias
-        out, own = self.swept(mixed, float(count), float(bias_sum)), self.own()
+        out, own = self.swept(mixed, bias_sum, float(count)), self.own()
         return out.sub_(own if alive is None else own * alive)
 
-    def summed(self, objects: Tensor, weights: Tensor) -> Tensor:
-        """A x with what the formula has on the diagonal."""
-        mixed, bias_sum = self.mixture(objects, weights)
-        return self.swept(mixed, float(weights.sum()), bias_sum)
+    def summed(self, objects: Tensor) -> Tensor:
+        """Sums of similarity to these objects, with what the formula has on the diagonal."""
+        ones = torch.ones(len(objects), dtype=torch.float64, device=self.device)
+        return self.swept(*self.mixture(objects, ones), float(len(objects)))
 
     # payoffs of many points ------------------------------------------------------------------------------
 
@@ -343,7 +352,8 @@ def survey(rows: TensorBlock) -> Survey:
         total += raw.sum(0, dtype=torch.float64)
         low, high = torch.aminmax(raw, dim=0)
         least, most = torch.minimum(least, low), torch.maximum(most, high)
-    return Survey(rows.host(total), bool(torch.isfinite(total).all()), rows.host(least), rows.host(most))
+    told = rows.host(torch.stack([total, least, most]))
+    return Survey(told[0], bool(np.isfinite(told[0]).all()), told[1], told[2])
 
 
 def fingerprint(rows: TensorBlock) -> bytes:
@@ -380,7 +390,7 @@ def degrees_there(rows: TensorBlock, recipe: Recipe, sums: Sums) -> Tensor:
     """Row sums over what was summed; they stay on the device."""
     here = local(rows, recipe)
     bias_sum = -sums.squares if recipe.formula.has_bias else 0.0
-    return here.swept(here.root * rows.send(sums.rows), sums.objects, bias_sum).sub_(here.own())
+    return here.swept(here.root * rows.send(sums.rows), bias_sum, sums.objects).sub_(here.own())
 
 
 def largest_degree(rows: TensorBlock, recipe: Recipe, sums: Sums) -> tuple[float, int, Floats]:
@@ -404,15 +414,14 @@ def take(rows: TensorBlock, recipe: Recipe, objects: Ints) -> Floats:
 def mix(rows: TensorBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:
     here = local(rows, recipe)
     mixed, bias_sum = here.mixture(rows.at(objects), rows.send(weights))
-    return Mixture(rows.host(mixed) / here.root, bias_sum, float(weights.sum()))
+    return Mixture(rows.host(mixed) / here.root, float(bias_sum), float(weights.sum()))
 
 
 def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
     here = local(rows, recipe)
-    tiles = Tiles(
-        rows.at(np.concatenate([objects for objects, _ in sets])), np.array([len(one[0]) for one in sets])
-    )
-    weights = tiles.spread(rows.send(np.concatenate([weights for _, weights in sets])))
+    objects, counts = joined([objects for objects, _ in sets]), np.array([len(one[0]) for one in sets])
+    tiles = Tiles(rows.at(objects), counts)
+    weights = tiles.spread(rows.send(joined([weights for _, weights in sets])))
     mixed, bias_sums = map(rows.host, here.mixtures(tiles, weights))
     totals = [float(weights.sum()) for _, weights in sets]
     return [Mixture(*one) for one in zip(mixed / here.root, bias_sums.tolist(), totals, strict=True)]
@@ -420,7 +429,7 @@ def mix_each(rows: TensorBlock, recipe: Recipe, sets: Sequence[tuple[Ints, Float
 
 def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints, weights: Floats) -> Floats:
     here, places = local(rows, recipe), rows.at(objects)
-    out = here.swept(here.root * rows.send(mixture.rows), mixture.total, mixture.bias_sum)
+    out = here.swept(here.root * rows.send(mixture.rows), mixture.bias_sum, mixture.total)
     out[places] -= here.own_at(places) * rows.send(weights)
     return rows.host(out)
 
@@ -428,22 +437,15 @@ def gradient(rows: TensorBlock, recipe: Recipe, mixture: Mixture, objects: Ints,
 def products_of_columns(rows: TensorBlock, recipe: Recipe, along: Floats) -> Floats:
     here, d = local(rows, recipe), len(along)
     out = torch.zeros((d + 2, d + 2), dtype=torch.float64, device=rows.device)
-    for _, u, bias in _blocks(here, d + 2):
+    for _, u, bias in here.lifted(4 * (d + 2)):
         t = -(u @ rows.send(along)) if bias is None else bias - u @ rows.send(along)
         W = torch.cat([u, 0.5 * t[:, None], torch.ones_like(t)[:, None]], 1)
         out += W.T @ W
     return rows.host(out)
 
 
-def _blocks(here: FormulaTensors, columns: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
-    """Rows u and their b, so many that a few arrays of so many columns fit."""
-    for begin, raw in here.features.blocks(here.height(4 * columns + 3 * here.d)):
-        u = here.lift(raw)
-        yield slice(begin, begin + len(raw)), u, here.bias(u)
-
-
 def nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
-    best, top = _nearest(rows, recipe, cores)
+    best, top = Scores(local(rows, recipe), cores).best()
     return rows.host(best), rows.host(top)
 
 
@@ -452,28 +454,9 @@ def label(rows: TensorBlock, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
         out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
         return out
 
-    labels, probabilities = rule.decide(lambda cores: _nearest(rows, recipe, cores), tail, rows.send)
-    return rows.host(labels), rows.host(probabilities)
-
-
-def _nearest(rows: TensorBlock, recipe: Recipe, cores: Cores) -> tuple[Tensor, Tensor]:
-    """The core with the highest score of each object, and the score; they stay on the device."""
     here = local(rows, recipe)
-    M = here.root * rows.send(np.array([mixture.rows for mixture in cores.mixtures]))
-    totals = rows.send(np.array([mixture.total for mixture in cores.mixtures]))
-    added = rows.send(np.array([mixture.bias_sum for mixture in cores.mixtures]))
-    inside, rates, constants = map(rows.send, cores[1:])
-    top = torch.empty(rows.n, dtype=torch.float64, device=rows.device)
-    best = torch.empty(rows.n, dtype=torch.int64, device=rows.device)
-    # score = constant - rate (own - 2 payoff + inside) / 2, as one product of (u, b, own) with these columns
-    rate = rates[:, None]
-    columns = torch.cat([rate * M, rate * totals[:, None], -0.5 * rate], 1)
-    fixed = constants + rates * (added + here.formula.offset * totals - 0.5 * inside)
-    for part, u, bias in _blocks(here, len(cores.mixtures)):
-        own = here.own_of(u)
-        pair = torch.stack([torch.zeros_like(own) if bias is None else bias, own], 1)
-        top[part], best[part] = torch.addmm(fixed, torch.cat([u, pair], 1), columns.T).max(1)
-    return best, top
+    labels, probabilities = rule.decide(lambda cores: Scores(here, cores).best(), tail, rows.send)
+    return rows.host(labels), rows.host(probabilities)
 
 
 def scatter(rows: TensorBlock, recipe: Recipe, objects: Ints, scale: Floats) -> Floats:

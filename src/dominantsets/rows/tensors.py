@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -36,8 +36,12 @@ def allowed(numbers: dict[str, int], device: torch.device) -> int:
     stated = numbers[device.type]
     if device.type != "cuda":
         return stated
-    total = torch.cuda.get_device_properties(device).total_memory
-    return int(stated * min(1.0, total / 2**37) * _room.get(str(device), 1.0))
+    return int(stated * min(1.0, _memory_of(device) / 2**37) * _room.get(str(device), 1.0))
+
+
+@cache
+def _memory_of(device: torch.device) -> int:
+    return int(torch.cuda.get_device_properties(device).total_memory)
 
 
 def in_smaller_blocks(work: Callable[[], _T], device: torch.device, purpose: str) -> _T:
@@ -100,6 +104,29 @@ def in_pieces(x: Tensor) -> Any:
     return out.reshape(x.shape)
 
 
+def sent_in_pieces(x: NDArray[Any], device: torch.device) -> Tensor:
+    """A large array on a device: through a little pinned memory that several threads fill."""
+    flat, piece = x.reshape(-1), PIECE_BYTES // x.itemsize
+    kind, on_card = torch.from_numpy(flat[:0]).dtype, device.type == "cuda"
+    out = torch.empty(flat.size, dtype=kind, device=device)
+    staged = [torch.empty(min(piece, flat.size), dtype=kind, pin_memory=on_card) for _ in range(2)]
+    copied: list[Any] = [None, None]  # events after which a buffer may be filled again
+    for number, begin in enumerate(range(0, flat.size, piece)):
+        here, turn = flat[begin : begin + piece], number % 2
+        if copied[turn] is not None:
+            copied[turn].synchronize()
+        host = staged[turn][: here.size].numpy()
+
+        def work(part: slice, here: NDArray[Any] = here, host: NDArray[Any] = host) -> None:
+            np.copyto(host[part], here[part])
+
+        parallel_map(work, thread_slices(here.size))
+        out[begin : begin + here.size].copy_(staged[turn][: here.size], non_blocking=True)
+        if on_card:
+            copied[turn] = torch.cuda.current_stream(device).record_event()
+    return out.view(x.shape)
+
+
 class TensorBlock(Block):
     """Consecutive objects with rows on a device: what the operations in torch are asked of."""
 
@@ -146,7 +173,10 @@ class TensorBlock(Block):
 
     def send(self, x: Any) -> Tensor:
         """A NumPy array, on the device."""
-        return torch.as_tensor(np.ascontiguousarray(x), device=self.device)
+        x = np.ascontiguousarray(x)
+        if self.device.type == "cuda" and x.nbytes > PIECE_BYTES:
+            return sent_in_pieces(x, self.device)
+        return torch.as_tensor(x, device=self.device)
 
     def at(self, objects: Ints) -> Tensor:
         """Where objects of this block stand in it, on the device."""

@@ -1,11 +1,8 @@
-"""The parts of a device pass that read the most memory or take many kernels, as one Triton kernel each.
+"""What a device pass asks of candidates, and balls of a sample, as one Triton kernel each.
 
 The plain forms in tensor_dual.py and tensor_points.py say what they compute, and stay: they serve CPUs,
-streamed features, and machines without Triton. A plain sweep writes the n × s values, reads them for a
-comparison, and reads that for the places; here a tile of values lives in registers, and only the candidates
-are written. The candidates' values in float64 are made of rows that are read once, without a copy of them.
-A start's threshold is found by one program that reads its candidates a few times, where the plain form
-takes fifty kernels.
+streamed features, and machines without Triton. The candidates' values in float64 are made of rows that are
+read once, without a copy of them, and so are sums over supports.
 """
 
 from __future__ import annotations
@@ -13,41 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 import triton
 import triton.language as tl
 
-ROWS = 128  # objects of a tile of the sweep
-EXACT_IN_HALF = ("torch.float16", "torch.int8", "torch.uint8")  # numbers that float16 holds as they are
-
-
-def above(
-    X: Any, weights: Any, cut: Any, bias: Any, scale: Any, center: Any, limit: int, counter: Any
-) -> tuple[Any, Any] | None:
-    """Objects i and starts k with scale_i (x_i - center)·weights_k + bias_i > cut_k, by start then object.
-
-    None where there are more than ``limit``; ``counter`` is one int64 zero on the device.
-    """
-    (n, d), s = X.shape, len(weights)
-    narrow = str(X.dtype) in EXACT_IN_HALF and center is None
-    sizes = weights.abs().amax(1).clamp_min(1e-30)
-    if narrow:  # rounded to 11 bits, as TF32 rounds them
-        weights = (weights / sizes[:, None]).half()
-    columns = min(128, max(16, 1 << (s - 1).bit_length()))
-    room = min(limit, n * s)
-    keys = counter.new_empty(room)
-    chunks = -(-s // columns)
-    grid = (chunks * -(-n // ROWS),)
-    collect[grid](
-        X, weights, sizes, cut, bias, bias if scale is None else scale, bias if center is None else center,
-        keys, counter, n, s, d, room, chunks, HAS_SCALE=scale is not None, HAS_CENTER=center is not None,
-        NARROW=narrow, ROWS=ROWS, COLUMNS=columns, DEPTH=64 if narrow else 32,
-        num_warps=8 if columns == 128 else 4, num_stages=3,
-    )  # fmt: skip
-    count = int(counter)
-    if count > limit:
-        return None
-    keys = keys[:count].sort().values
-    return keys & (2**32 - 1), (keys >> 32).int()
+FEW_TILES = 8  # that a program goes through
+MOMENTS = 2**28  # numbers of what programs have summed, of all of them together
 
 
 def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any, Any]:
@@ -62,6 +30,32 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
     return out, squares
 
 
+def moments(
+    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: Any, unit: bool
+) -> tuple[Any, Any]:
+    """Sums of weights times u and of ``inside`` times u (in float64), and of inside (u - w)(u - w)'.
+
+    A program goes through a few tiles of one start; their sums are added in the order of the tiles. ``root``
+    is one number in float64 on the device: Triton takes numbers of Python as float32.
+    """
+    d, most = X.shape[1], tiles.per_start
+    few = max(FEW_TILES, -(-len(tiles) * d * d // MOMENTS))
+    parts = -(-most // few)
+    owner = np.repeat(np.arange(tiles.s), parts)
+    first = tiles.first_tile[owner] + few * (np.arange(len(owner)) - (np.cumsum(parts) - parts)[owner])
+    spans = np.stack([first, np.minimum(first + few, (tiles.first_tile + most)[owner])], 1)
+    sums, second = W.new_empty((len(owner), 2 * d)), X.new_empty((len(owner), d * d), dtype=torch.float32)
+    accumulate[(len(owner),)](
+        X, tiles.objects, tiles.owner, weights, inside, W, center, torch.from_numpy(spans).to(X.device), sums,
+        second, root, d, tiles.width, UNIT=unit, ROWS=32, DEPTH=max(16, 1 << (d - 1).bit_length()),
+        num_warps=8, num_stages=2,
+    )  # fmt: skip
+    if tiles.s == 1:
+        return sums.sum(0, keepdim=True), second.sum(0, keepdim=True)
+    lengths = torch.from_numpy(parts).to(X.device)
+    return tuple(torch.segment_reduce(x, "sum", lengths=lengths, unsafe=True) for x in (sums, second))
+
+
 def radius(t: Any, kappa: Any, r2: Any, passes: int) -> Any:
     """``tensor_points._plain_radius``, every row by one program."""
     out = kappa.new_empty(len(t))
@@ -69,66 +63,6 @@ def radius(t: Any, kappa: Any, r2: Any, passes: int) -> Any:
         t, kappa.contiguous(), r2.contiguous(), out, t.shape[1], passes, BLOCK=4096, num_warps=8
     )
     return out
-
-
-def weigh(
-    tiles: Any, products: Any, squares: Any, formula: Any, numbers: Any, shifts: Any
-) -> tuple[Any, ...]:
-    """``TensorDual._narrowed`` of what ``products`` gives, fused; ``numbers`` are root and offset."""
-    layout = np.stack([tiles.first_tile * tiles.width, tiles.counts])
-    sent = tiles.owner.new_tensor(layout)
-    table = products.new_empty((5, tiles.s))
-    weights, inside = products.new_empty(products.shape), products.new_empty(products.shape)
-    narrow[(tiles.s,)](
-        products, squares, sent, numbers, shifts, table, weights, inside, tiles.s, tiles.width,
-        HAS_BIAS=formula.has_bias, UNIT=formula.unit, BLOCK=4096, num_warps=16,
-    )  # fmt: skip
-    tau, bound, mass, spent, members = table
-    return tau, bound, mass, spent, weights, inside, int(members.sum())
-
-
-@triton.jit
-def collect(
-    X, weights, sizes, cut, bias, scale, center, keys, counter, n, s, d, room, chunks,
-    HAS_SCALE: tl.constexpr, HAS_CENTER: tl.constexpr, NARROW: tl.constexpr, ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
-    """Append start · 2³² + object where a value exceeds the start's cut."""
-    program = tl.program_id(0)
-    chunk = program % chunks  # neighbours share their rows
-    tile = program // chunks
-    rows = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    columns = chunk * COLUMNS + tl.arange(0, COLUMNS)
-    row_ok, column_ok = rows < n, columns < s
-    values = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for begin in range(0, d, DEPTH):
-        depth = begin + tl.arange(0, DEPTH)
-        depth_ok = depth < d
-        x = tl.load(X + rows[:, None] * d + depth[None, :], mask=row_ok[:, None] & depth_ok[None, :], other=0)
-        x = x.to(tl.float16 if NARROW else tl.float32)
-        if HAS_CENTER:
-            x = x - tl.load(center + depth, mask=depth_ok, other=0.0)[None, :]
-        w = tl.load(
-            weights + columns[None, :] * d + depth[:, None],
-            mask=column_ok[None, :] & depth_ok[:, None],
-            other=0.0,
-        )
-        values = tl.dot(x, w, values, input_precision="tf32")
-    if NARROW:
-        values = values * tl.load(sizes + columns, mask=column_ok, other=0.0)[None, :]
-    if HAS_SCALE:
-        values = values * tl.load(scale + rows, mask=row_ok, other=0.0)[:, None]
-    values = values + tl.load(bias + rows, mask=row_ok, other=-float("inf"))[:, None]
-    level = tl.load(cut + columns, mask=column_ok, other=float("inf"))
-    hit = (values > level[None, :]).to(tl.int32)
-    in_row = tl.sum(hit, 1)
-    total = tl.sum(in_row, 0)
-    if total > 0:
-        base = tl.atomic_add(counter, total.to(tl.int64))
-        before = tl.cumsum(in_row, 0) - in_row
-        place = base + before[:, None] + tl.cumsum(hit, 1) - hit
-        key = columns[None, :].to(tl.int64) * 4294967296 + rows[:, None]
-        tl.store(keys + place, key, mask=(hit > 0) & (place < room))
 
 
 @triton.jit
@@ -160,91 +94,42 @@ def evaluate(
 
 
 @triton.jit
-def formula(
-    products, squares, at, ok, root, offset, shift, HAS_BIAS: tl.constexpr, UNIT: tl.constexpr
+def accumulate(
+    X, objects, owner, weights, inside, W, center, spans, sums, second, root, d, width,
+    UNIT: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """Values u·w + b of candidates, 1/kappa and b: as ``FormulaTensors.from_products``."""
-    product = tl.load(products + at, mask=ok, other=0.0)
-    square = tl.load(squares + at, mask=ok, other=1.0)
-    value, bias, own = product * root, tl.zeros_like(square), square
-    if UNIT:
-        there = square > 0.0
-        value = tl.where(there, value / tl.sqrt(tl.where(there, square, 1.0)), 0.0)
-        own = tl.where(there, 1.0, 0.0)
-    if HAS_BIAS:
-        value, bias, own = value - square, -square, tl.zeros_like(square)
-    return value, 1.0 / (own + offset + shift), bias
-
-
-@triton.jit
-def narrow(
-    products, squares, layout, numbers, shifts, table, weights, inside, s, width,
-    HAS_BIAS: tl.constexpr, UNIT: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """For a start's candidates: tau, bound, mass, what is spent, members; weights and 1/kappa of members."""
-    start = tl.program_id(0)
-    first = tl.load(layout + start)
-    count = tl.load(layout + s + start).to(tl.int32)
-    root, offset, shift = tl.load(numbers), tl.load(numbers + 1), tl.load(shifts + start)
-    lanes = tl.arange(0, BLOCK)
-    nothing = tl.zeros((BLOCK,), dtype=tl.float64)
-    peaks = nothing - float("inf")
-    for begin in range(0, count, BLOCK):
-        ok = begin + lanes < count
-        value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-        )
-        peaks = tl.maximum(peaks, tl.where(ok, value, -float("inf")))
-    top = tl.max(peaks, 0)
-    tau = tl.full([], -float("inf"), tl.float64)
-    bound = tl.full([], -float("inf"), tl.float64)
-    mass = tl.full([], 0.0, tl.float64)
-    members = count + 1  # no set yet
-    going = members > count
-    while going:
-        masses, totals = nothing, nothing
-        here = tl.zeros((BLOCK,), dtype=tl.int32)
-        for begin in range(0, count, BLOCK):
-            ok = begin + lanes < count
-            value, inverse, bias = formula(
-                products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-            )
-            below = value - top
-            member = ok & (below > tau)
-            masses += tl.where(member, inverse, 0.0)
-            totals += tl.where(member, inverse * below, 0.0)
-            here += member.to(tl.int32)
-        number = tl.sum(here, 0)
-        going = number != members
-        mass = tl.sum(masses, 0)
-        level = (tl.sum(totals, 0) - 1.0) / mass
-        bound = tl.where(members > count, level, bound)
-        tau = tl.maximum(tau, level)  # never falls, so that the sets are nested and this ends
-        members = number
-    sums = nothing
-    for begin in range(0, count, BLOCK):
-        ok = begin + lanes < count
-        value, inverse, bias = formula(
-            products, squares, first + begin + lanes, ok, root, offset, shift, HAS_BIAS, UNIT
-        )
-        sums += tl.where(ok, inverse * tl.maximum(value - top - tau, 0.0), 0.0)
-    total = tl.sum(sums, 0)
-    spent = nothing
-    padded = tl.cdiv(count, width) * width
-    for begin in range(0, padded, BLOCK):
-        at = first + begin + lanes
-        ok = begin + lanes < count
-        value, inverse, bias = formula(products, squares, at, ok, root, offset, shift, HAS_BIAS, UNIT)
-        inner = tl.where(ok, tl.maximum(value - top - tau, 0.0), 0.0) / total
-        weight = inverse * inner
-        spent += weight * (inner - 2.0 * bias)
-        tl.store(weights + at, weight, mask=begin + lanes < padded)
-        tl.store(inside + at, tl.where(inner > 0.0, inverse, 0.0), mask=begin + lanes < padded)
-    tl.store(table + start, tau + top)
-    tl.store(table + s + start, bound + top)
-    tl.store(table + 2 * s + start, mass)
-    tl.store(table + 3 * s + start, tl.sum(spent, 0))
-    tl.store(table + 4 * s + start, members.to(tl.float64))
+    """Sums over the members of some tiles of one start."""
+    program = tl.program_id(0)
+    factor = tl.load(root)
+    first, last = tl.load(spans + 2 * program), tl.load(spans + 2 * program + 1)
+    depth = tl.arange(0, DEPTH)
+    ok = depth < d
+    mean = tl.load(center + depth, mask=ok, other=0.0)
+    w = tl.load(W + tl.load(owner + first) * d + depth, mask=ok, other=0.0)
+    image = tl.zeros((ROWS, DEPTH), dtype=tl.float64)
+    average = tl.zeros((ROWS, DEPTH), dtype=tl.float64)
+    products = tl.zeros((DEPTH, DEPTH), dtype=tl.float32)
+    for at in range(first * width, last * width, ROWS):
+        lanes = at + tl.arange(0, ROWS)
+        share, inverse = tl.load(weights + lanes), tl.load(inside + lanes)
+        rows = tl.load(objects + lanes)
+        member = (inverse > 0.0)[:, None] & ok[None, :]
+        u = tl.load(X + rows[:, None] * d + depth[None, :], mask=member, other=0).to(tl.float64)
+        u = (u - mean[None, :]) * factor
+        if UNIT:
+            square = tl.sum(u * u, 1)
+            u = u / tl.sqrt(tl.where(square > 0.0, square, 1.0))[:, None]
+        image += share[:, None] * u
+        average += inverse[:, None] * u
+        about = ((u - w[None, :]) * tl.sqrt(inverse)[:, None]).to(tl.float32)
+        # tensor cores would cut the last 13 bits off: rounded to nearest, sums have no bias
+        about = ((about.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
+        products = tl.dot(tl.trans(about), about, products, input_precision="tf32")
+    out = sums + program * 2 * d + depth
+    tl.store(out, tl.sum(image, 0), mask=ok)
+    tl.store(out + d, tl.sum(average, 0), mask=ok)
+    place = depth[:, None] * d + depth[None, :]
+    tl.store(second + program.to(tl.int64) * d * d + place, products, mask=ok[:, None] & ok[None, :])
 
 
 @triton.jit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
@@ -98,11 +99,14 @@ class HostProblem(Problem):
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
-    ) -> Iterator[DominantSet]:
-        """Solve from every start at its own shift, in their order, as they are asked for."""
+    ) -> Iterator[list[DominantSet]]:
+        """Solve from every start at its own shift, in their order, as they are asked for.
+
+        Those that are solved together come together.
+        """
         for start, shift in zip(starts, shifts.tolist(), strict=True):
             here = options.chosen_for(self.similarity, shift, 0)
-            yield make_problem(self.similarity, shift).solve_from(start, here, monitor)
+            yield [make_problem(self.similarity, shift).solve_from(start, here, monitor)]
 
     def point_at(self, i: int, half: bool = False) -> Point:
         """A start with all mass on an object, or half of it, the rest spread over the others."""
@@ -154,6 +158,7 @@ class _Guarded(Monitor):
             return self.halt
 
 
+@memory_explained(NO_MEMORY)
 @kept()
 def solve(
     S: Any,

@@ -6,17 +6,17 @@ linear in w: the support of the last accepted point gives
 
 .. math:: \tau(w') \ge \tau(w) + \bar u \cdot (w' - w)
 
-without a look at the objects. So one sweep is enough: products in low precision, block after block, compared
-with the bound less what rounding may do; objects above it are candidates, little more than the
-support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the candidates' rows
-in float64. The first pass has no bound yet; it takes a level from a sample of the objects, and where that
-turns out too high, g of what was found bounds tau for a second sweep. The n × s values exist a block at a
-time.
+without a look at the objects. After a long step that is far below; a sample of the objects gives a level that
+is close and probably lower than tau, too. So one sweep is enough: products in low precision, block after
+block, compared with the higher of the two less what rounding may do; objects above it are candidates, little
+more than the support. Everything after that (values, tau, weights, sums, Newton's matrix) is made of the
+candidates' rows in float64. Where the sample's level turns out too high, g of what was found bounds tau for
+a second sweep. The n × s values exist a block at a time.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -36,16 +36,15 @@ from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.monitor import Stopwatch
 
 RAISES = 50  # trials of a multiple of I that shortens a step
+SIGNS = 40  # products for the sign of a matrix: enough for eigenvalues of a millionth of the largest
 ON_HOST = 2**15  # numbers of Newton's matrices up to which the host solves the systems
 BLOCK_VALUES = {"cuda": 2**28, "cpu": 2**21}  # rough values that are held at once
 CANDIDATES = {"cuda": 2**27, "cpu": 2**24}  # candidates of one sweep; with more the starts are split up
 PART_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # float64 numbers of the candidates' rows that are held at once
 SAMPLE_VALUES, SAMPLE = 2**26, 2**17  # of the first level
 PACKED = 0.8  # members among candidates above which the others are summed too, with weight 0
-FEW_STARTS = (
-    8  # up to which one of them finds the thresholds: for 64 it took three times the plain form's time
-)
 DENSE_LIMIT = 2_000  # features up to which Newton's matrix is made
+FUSED_LIMIT = 128  # features up to which a kernel holds it
 
 
 class Trial(NamedTuple):
@@ -118,9 +117,9 @@ class TensorDual:
         self._sample: tuple[Tensor, Tensor, Tensor, float] | None = None  # rows, b, diagonal, how many each
         self.fused = _fusible(local)
         self.newton = local.d <= DENSE_LIMIT
+        self._summable = self.fused and local.work == torch.float32 and local.d <= FUSED_LIMIT
         self.reach = local.root * local.longest
-        numbers = [local.root, formula.offset]
-        self._numbers = torch.tensor(numbers, dtype=torch.float64).to(self.device)
+        self._root = torch.tensor([local.root], dtype=torch.float64).to(self.device)
 
     def _shift_of(self, tiles: Tiles, shift: Tensor) -> Tensor:
         """What is subtracted on the diagonal for the objects of tiles, as wide as they are or one wide."""
@@ -142,10 +141,9 @@ class TensorDual:
         if not self.fused or local.work != torch.float32:
             return self._above(weights, cut[:, None], limit)
         center = local.center.float() if local.centred_first else None
-        counter = torch.zeros(1, dtype=torch.int64, device=self.device)
-        sent = (weights.contiguous(), cut.contiguous(), self._bias, local.scale, center, limit, counter)
+        sent = (weights, cut.contiguous(), self._bias, local.scale, center, limit)
         return fused.with_fallback(
-            lambda: fused.kernels().above(local.features.stored, *sent),
+            lambda: fused.sweeps().above(local.features.stored, *sent),
             lambda: self._above(weights, cut[:, None], limit),
         )
 
@@ -215,35 +213,39 @@ class TensorDual:
 
     # x(w) -----------------------------------------------------------------------------------------------
 
-    def at(self, W: Tensor, shift: Tensor, level: Tensor | None = None) -> Trial:
-        """x(w) for every row w at its shift; ``level`` holds lower bounds of tau, where they are known."""
+    def at(self, W: Tensor, shift: Tensor, level: Tensor | None = None, known: bool = False) -> Trial:
+        """x(w) for every row w at its shift; ``level`` holds lower bounds of tau, where they are known.
+
+        A sample says how low these are, unless they are ``known`` to be close: what it says is not certain.
+        """
         self.clock.begin()
-        certain = level is not None
-        guess = self.first_level(W, shift) if level is None else level
+        guess = level if known and level is not None else self.first_level(W, shift)
+        guess = guess if level is None else torch.maximum(guess, level)
         self.clock.add("first level")
         found = self.above(W, guess, allowed(CANDIDATES, self.device))
         self.clock.add("sweep")
         if found is None and len(W) > 1:
-            return self._split(W, shift, level)
+            return self._split(W, shift, level, known)
         if found is None:
             found = self.above(W, guess, 2**62)
             assert found is not None
         tiles = self.tiled(len(W), *found)
         weighed = self._weighed(W, shift, tiles)
         self.clock.add("threshold")
-        if not certain:
+        if not known:
             bound = weighed.bound - weighed.bound.abs() * 1e-12
+            bound = bound if level is None else torch.maximum(bound, level)
             if bool((bound < guess).any()):  # an object between the two may have been left out
-                return self.at(W, shift, torch.minimum(bound, guess))
+                return self.at(W, shift, torch.minimum(bound, guess), known=True)
         image, mean, jacobian = self._moments(W, tiles, weighed)
         f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
         return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
 
-    def _split(self, W: Tensor, shift: Tensor, level: Tensor | None) -> Trial:
+    def _split(self, W: Tensor, shift: Tensor, level: Tensor | None, known: bool) -> Trial:
         """x(w) for the two halves of the starts, one after the other."""
         half = len(W) // 2
         parts = [slice(None, half), slice(half, None)]
-        one, other = (self.at(W[p], shift[p], None if level is None else level[p]) for p in parts)
+        one, other = (self.at(W[p], shift[p], None if level is None else level[p], known) for p in parts)
         members = [(trial, trial.tiles.valid & (trial.weights > 0)) for trial in (one, other)]
         lists = [trial.tiles.chosen(which) for trial, which in members]
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))
@@ -264,22 +266,9 @@ class TensorDual:
         return Tiles(objects, counts)
 
     def _weighed(self, W: Tensor, shift: Tensor, tiles: Tiles) -> Weighed:
-        """tau and the weights of candidates, exactly."""
-        local = self.local
-        products, squares = exact_products(local, tiles, W)
+        """Exactly: narrow until no candidate lies below the tau of the rest of its start."""
+        products, bias, own = self.local.from_products(*exact_products(self.local, tiles, W))
         self.clock.add("values of candidates")
-        if not self.fused or tiles.s > FEW_STARTS or self._extra is not None:
-            return self._narrowed(shift, tiles, products, squares)
-        return fused.with_fallback(
-            lambda: Weighed(
-                *fused.kernels().weigh(tiles, products, squares, local.formula, self._numbers, shift)
-            ),
-            lambda: self._narrowed(shift, tiles, products, squares),
-        )
-
-    def _narrowed(self, shift: Tensor, tiles: Tiles, products: Tensor, squares: Tensor) -> Weighed:
-        """The plain form: narrow until no candidate lies below the tau of the rest of its start."""
-        products, bias, own = self.local.from_products(products, squares)
         values = products if bias is None else products + bias
         inside, members = tiles.valid.double() / (own + self._shift_of(tiles, shift)), len(tiles.flat)
         owner = tiles.owner
@@ -317,9 +306,33 @@ class TensorDual:
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """U'x, the mean row of each support, and J about it (in float64 where it has to be exact)."""
         s, d = W.shape
+        local, mass = self.local, weighed.mass
+
+        def plain() -> tuple[Tensor, Tensor | None]:
+            return self._summed(W, tiles, weighed, torch.float64 if exact else local.work)
+
+        sums, second = plain() if exact or not self._summable else fused.with_fallback(
+            lambda: fused.kernels().moments(
+                local.features.stored, tiles, weighed.weights, weighed.inside, W, local.center, self._root,
+                local.formula.unit,
+            ), plain,
+        )  # fmt: skip
+        image, mean = sums[:, :d], sums[:, d:] / mass[:, None]
+        jacobian = None
+        if second is not None:
+            away = mean - W
+            outer = (mass[:, None] * away)[:, :, None] * away[:, None, :]
+            jacobian = second.view(s, d, d).double() - outer
+        self.clock.add("sums of supports")
+        return image, mean, jacobian
+
+    def _summed(
+        self, W: Tensor, tiles: Tiles, weighed: Weighed, kind: torch.dtype
+    ) -> tuple[Tensor, Tensor | None]:
+        """Sums of x u and of u / kappa over the members, and of (u - w)(u - w)' / kappa."""
+        s, d = W.shape
         sums, second = Sums(s), Sums(s)
-        kind = torch.float64 if exact else self.local.work
-        packed, weights, inside, mass = tiles, weighed.weights, weighed.inside, weighed.mass
+        packed, weights, inside = tiles, weighed.weights, weighed.inside
         if weighed.members < PACKED * len(tiles.flat):  # leave out what has no weight
             members = inside > 0
             packed = Tiles(*tiles.chosen(members))
@@ -337,14 +350,7 @@ class TensorDual:
                 with fast_products():
                     piece = torch.bmm(about.transpose(1, 2), about)
                 second.add(starts, add(piece.view(len(owner), -1).double()))
-        image, mean = sums.all[:, :d], sums.all[:, d:] / mass[:, None]
-        jacobian = None
-        if self.newton:
-            away = mean - W
-            outer = (mass[:, None] * away)[:, :, None] * away[:, None, :]
-            jacobian = second.all.view(s, d, d) - outer
-        self.clock.add("sums of supports")
-        return image, mean, jacobian
+        return sums.all, second.all if self.newton else None
 
     def definite(self, W: Tensor, shift: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
         """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
@@ -367,20 +373,16 @@ class TensorDual:
         """Solve (I - J) step = g within a ball, for every start: as ``passes.newton`` does for one.
 
         Where the solution is longer than the radius a multiple of I is added until it is not; where I - J is
-        indefinite its eigenvalues are taken by their size. Small systems are solved on the host, and those
-        that need eigenvalues: devices are slow at a few small eigenproblems.
+        indefinite its eigenvalues are taken by their size. Small systems are solved on the host.
         """
-        if J.numel() <= ON_HOST:
-            return _on_host(passes.newton, to_numpy(J), g, radius)
-        sent = torch.from_numpy(np.column_stack([g, radius])).to(J.device)
-        table = to_numpy(_definite_steps(J, sent[:, :-1], sent[:, -1]))
-        step: Floats = table[:, :-1]
-        definite = table[:, -1] > 0
-        bent = np.flatnonzero(~definite | ~np.isfinite(step).all(axis=1))
-        if bent.size:
-            chosen = to_numpy(self.chosen(J, bent))
-            step[bent] = _on_host(passes.bent, chosen, g[bent], radius[bent])
-        return step
+        if J.numel() > ON_HOST:
+            sent = torch.from_numpy(np.column_stack([g, radius])).to(J.device)
+            step: Floats = to_numpy(_steps(J, sent[:, :-1], sent[:, -1]))
+            left = np.flatnonzero(~np.isfinite(step).all(axis=1))
+            if left.size:
+                step[left] = on_host(to_numpy(self.chosen(J, left)), g[left], radius[left])
+            return step
+        return on_host(to_numpy(J), g, radius)
 
     def chosen(self, J: Tensor, which: Ints) -> Tensor:
         """Newton's matrices of some starts."""
@@ -406,23 +408,27 @@ class TensorDual:
             sent[:, :-2].contiguous(), sent[:, -2].contiguous(), None if level is None else sent[:, -1]
         )
 
-    def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor]:
-        """Members of some starts of a trial, how many each has, and their weights."""
+    def supports(self, trial: Trial, which: NDArray[np.bool_]) -> tuple[Tensor, Ints, Tensor, Floats | None]:
+        """Members of some starts of a trial, how many each has, and their weights; J is not exact."""
         members = trial.weights > 0
         if not which.all():
             members &= torch.from_numpy(which).to(self.device)[trial.tiles.owner][:, None]
         objects, counts = trial.tiles.chosen(members)
-        return objects, counts[which], trial.weights[members]
+        return objects, counts[which], trial.weights[members], None
 
 
-def _definite_steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
-    """The steps where I - J has a Cholesky factor, with a last column that says whether it has."""
+def _steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
+    """The steps by Cholesky factors of I - J, of its size where it has none."""
     eye = torch.eye(J.shape[1], dtype=J.dtype, device=J.device)
-    factor, info = torch.linalg.cholesky_ex(eye - J)
-    definite = info == 0
+    A = eye - J
+    factor, info = torch.linalg.cholesky_ex(A)
+    bent = torch.nonzero(info).view(-1)
+    if len(bent):
+        A[bent] = _size(A[bent])
+        factor[bent] = torch.linalg.cholesky_ex(A[bent]).L
     step = torch.cholesky_solve(g[..., None], factor)[..., 0]
     length = step.norm(dim=1)
-    rows = torch.nonzero(definite & ~(length <= 1.01 * radius)).view(-1)  # also what is not finite
+    rows = torch.nonzero(~(length <= 1.01 * radius)).view(-1)  # also what is not finite
     raised = torch.zeros_like(radius)
     for _ in range(RAISES):
         if not len(rows):
@@ -430,22 +436,36 @@ def _definite_steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:
         short = length[rows]
         turned = torch.linalg.solve_triangular(factor[rows], step[rows][..., None], upper=False)
         raised[rows] += short**2 / turned.square().sum((1, 2)) * (short / radius[rows] - 1.0)
-        factor[rows] = torch.linalg.cholesky_ex((1.0 + raised[rows])[:, None, None] * eye - J[rows]).L
+        factor[rows] = torch.linalg.cholesky_ex(A[rows] + raised[rows][:, None, None] * eye).L
         step[rows] = torch.cholesky_solve(g[rows][..., None], factor[rows])[..., 0]
         length[rows] = step[rows].norm(dim=1)
         rows = rows[~(length[rows] <= 1.01 * radius[rows])]
     shrink = torch.where(length > radius, radius / length.clamp_min(1e-300), 1.0)
-    return torch.cat([step * shrink[:, None], definite.double()[:, None]], 1)
+    return step * shrink[:, None]
 
 
-def _on_host(solve: Any, J: Floats, g: Floats, radius: Floats) -> Floats:
+def _size(A: Tensor) -> Tensor:
+    """Symmetric matrices with their eigenvalues by size: A sign(A), by products alone.
+
+    The sign is where X <- (3 X - X³) / 2 goes, which takes every eigenvalue in (0, 1] to 1, the small ones
+    last: a step is limited by its radius before those matter.
+    """
+    scale = torch.linalg.matrix_norm(A).clamp_min_(1e-300)[:, None, None]
+    X = A / scale
+    for _ in range(SIGNS):
+        X = torch.baddbmm(X, X, torch.bmm(X, X), beta=1.5, alpha=-0.5)
+    out = torch.bmm(A, X)
+    least = torch.diag_embed((1e-12 * scale[:, :, 0]).expand(-1, A.shape[1]))
+    return 0.5 * (out + out.transpose(1, 2)) + least
+
+
+def on_host(J: Floats, g: Floats, radius: Floats) -> Floats:
     """Compiled steps, one start after another on a thread, with one BLAS thread each."""
     out = np.empty_like(g)
 
     def work(part: slice) -> None:
         for k in range(part.start, part.stop):
-            found = solve(J[k], g[k], float(radius[k]))
-            out[k] = found[0] if isinstance(found, tuple) else found
+            out[k] = passes.newton(J[k], g[k], float(radius[k]))[0]
 
     parts = thread_slices(len(g), 1)
     if len(parts) == 1:

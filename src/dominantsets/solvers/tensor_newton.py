@@ -8,19 +8,41 @@ work.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.solvers.certificate import EPS
-from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.monitor import Monitor, Stopwatch
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import Status
 
-if TYPE_CHECKING:
-    from dominantsets.solvers.tensor_dual import TensorDual, Trial
+
+class Together(Protocol):
+    """What ascents ask of a dual; its trials and Newton's matrices are where it likes to have them."""
+
+    reach: float  # length of the longest row
+    clock: Stopwatch
+
+    def at_host(self, W: Floats, shift: Floats, level: Floats | None) -> Any:
+        """x(w) for every row w; ``level`` holds lower bounds of tau, where they are known."""
+
+    def told(self, trial: Any) -> tuple[Floats, Floats, Floats, Floats]:
+        """tau, f, U'x and the mean row of every start."""
+
+    def steps(self, J: Any, g: Floats, radius: Floats) -> Floats:
+        """Newton's steps within a ball."""
+
+    def chosen(self, J: Any, which: Ints) -> Any:
+        """Newton's matrices of some starts."""
+
+    def put_back(self, J: Any, before: Any, which: Ints) -> None:
+        """Restore Newton's matrices of some starts."""
+
+    def supports(self, trial: Any, which: Flags) -> tuple[Any, Ints, Any, Floats | None]:
+        """Members of some starts of the last trial, their number, weights, and J where it is exact."""
 
 
 class AscentResult(NamedTuple):
@@ -32,6 +54,7 @@ class AscentResult(NamedTuple):
     objects: Any  # the support of the first, then that of the second, ...
     counts: Ints
     weights: Any  # as the objects are
+    jacobian: Floats | None  # Newton's matrices there, where they are exact and on the host
     passes: Ints
     statuses: list[Status]
 
@@ -58,7 +81,7 @@ class _Points(NamedTuple):
 
 
 def ascend_together(
-    dual: TensorDual, W: Floats, shifts: Floats, options: SolverOptions, monitor: Monitor
+    dual: Together, W: Floats, shifts: Floats, options: SolverOptions, monitor: Monitor
 ) -> list[AscentResult]:
     """Climb from every row of W until each is done; Ctrl-C and the clock are checked between passes."""
     done, s = [], len(W)
@@ -109,14 +132,14 @@ def ascend_together(
     return done + _harvest(dual, points, None, every, every, [halt] * len(every))
 
 
-def _rounding(dual: TensorDual, points: _Points) -> Floats:
+def _rounding(dual: Together, points: _Points) -> Floats:
     """What f may lose by rounding alone."""
     size = dual.reach * np.linalg.norm(points.w, axis=1)
     out: Floats = 4 * EPS * np.maximum(np.maximum(np.abs(points.f), size), np.abs(points.shift))
     return out
 
 
-def _proposed(dual: TensorDual, points: _Points, jacobian: Any) -> tuple[Floats, Floats, Floats]:
+def _proposed(dual: Together, points: _Points, jacobian: Any) -> tuple[Floats, Floats, Floats]:
     """The next w of every start, how far Newton's step would go, and a lower bound of tau there."""
     step = points.image - points.w
     if jacobian is not None:
@@ -153,7 +176,12 @@ def _received(
 
 
 def _harvest(
-    dual: TensorDual, points: _Points, trial: Trial | None, newest: Flags, over: Flags, statuses: list[Any]
+    dual: Together,
+    points: _Points,
+    trial: Any,
+    newest: Flags,
+    over: Flags,
+    statuses: list[Any],
 ) -> list[AscentResult]:
     """Supports and weights of ascents that are over: those of the last trial, or made once more."""
     out = []
@@ -166,7 +194,7 @@ def _harvest(
             level = points.tau[rows] - 1e-9 * np.abs(points.tau[rows])
             known = dual.at_host(points.w[rows], points.shift[rows], level)
             chosen = np.ones(rows.size, dtype=bool)
-        objects, counts, weights = dual.supports(known, chosen)
+        objects, counts, weights, jacobian = dual.supports(known, chosen)
         out.append(
             AscentResult(
                 points.number[rows],
@@ -175,6 +203,7 @@ def _harvest(
                 objects,
                 counts,
                 weights,
+                jacobian,
                 points.passes[rows],
                 [statuses[k] for k in rows],
             )

@@ -176,7 +176,7 @@ def gather(
     here, out = _Pass(rows, spec, extra), []
     for places, weights in _members(here, points):
         mixed, bias_sum = here.here.mixture(places, weights)
-        mixture = Mixture(rows.host(mixed) / here.here.root, bias_sum, float(weights.sum()))
+        mixture = Mixture(rows.host(mixed) / here.here.root, float(bias_sum), float(weights.sum()))
         out.append(Members(rows.begin + rows.host(places), rows.host(weights), mixture))
     return out
 

@@ -11,22 +11,25 @@ import torch
 from torch import Tensor
 
 from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed, in_smaller_blocks, to_numpy, to_numpy_pinned
 from dominantsets.rows.tiles import Tiles
+from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.api import HostProblem
-from dominantsets.solvers.certificate import certify, undecided
+from dominantsets.solvers.certificate import EPS, certify, undecided
 from dominantsets.solvers.monitor import Monitor, Stopwatch
 from dominantsets.solvers.options import SolverOptions, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
 from dominantsets.solvers.result import HALTING, DominantSet
 from dominantsets.solvers.tensor_dual import CANDIDATES, DENSE_LIMIT, TensorDual, exact_products
+from dominantsets.solvers.tensor_few import Extremes, FewDual, fits
 from dominantsets.solvers.tensor_newton import AscentResult, ascend_together
 
 PAYOFF_VALUES = {"cuda": 2**28, "cpu": 2**20}  # float64 payoffs that are held at once
-SWEPT = {"cuda": 2**32, "cpu": 2**62}  # payoffs from which a rough sweep says which of them are made
+SWEPT = {"cuda": 2**28, "cpu": 2**62}  # payoffs from which a rough sweep says which of them are made
 LOOKED_AT = 2**14  # objects that are looked at before it
 GROUP_BYTES = {"cuda": 2**33, "cpu": 2**30}  # of Newton's matrices: with more the starts come in groups
 
@@ -38,6 +41,8 @@ class TensorProblem(HostProblem):
         self.rows, self.device = similarity.rows, similarity.rows.device
         sent = None if degrees is None else self.rows.send(degrees)
         super().__init__(similarity, shift, sent)
+        self._dense: FewDual | None = None
+        self._top: tuple[float, float] | None = None  # the largest degree's object, and that degree
         on_card = self.device.type == "cuda"
         self.clock = Stopwatch(wait=torch.cuda.synchronize) if on_card else Stopwatch()
 
@@ -57,21 +62,30 @@ class TensorProblem(HostProblem):
         return self._degrees
 
     def vertex(self) -> int:
-        degrees = self.degrees
-        return int(torch.nonzero(degrees == degrees.max())[0, 0])  # ties to the lowest number
+        return int(self._peak()[0])
+
+    def largest_degree(self) -> float:
+        return self._peak()[1]
+
+    def _peak(self) -> tuple[float, float]:
+        """The object with the largest degree, ties to the lowest number, and the degree."""
+        if self._top is None:
+            degree, best = torch.max(self.degrees, 0)  # the first of equal ones
+            self._top = tuple(torch.stack([best.double(), degree]).tolist())
+        return self._top
 
     def remove(self, members: Ints) -> None:
-        gone = self.rows.send(members)
-        self.alive[gone] = False
+        gone, self._top = self.rows.send(members), None
+        self.alive.index_fill_(0, gone, False)
         self.n_alive -= len(members)
         if self._degrees is not None:
             # what the formula has on the diagonal concerns the removed objects alone
-            self._degrees -= self.local.summed(gone, torch.ones_like(gone, dtype=torch.float64))
-            self._degrees[gone] = -torch.inf
+            self._degrees -= self.local.summed(gone)
+            self._degrees.index_fill_(0, gone, -torch.inf)
 
     def recompute_degrees(self) -> None:
         degrees = self.local.degrees_of(None if self.n_alive == self.n else self.alive)
-        self._degrees = degrees.masked_fill_(~self.alive, -torch.inf)
+        self._degrees, self._top = degrees.masked_fill_(~self.alive, -torch.inf), None
 
     def in_component_of(self, x: Point) -> TensorProblem:
         return self
@@ -94,8 +108,8 @@ class TensorProblem(HostProblem):
         return np.asarray(to_numpy(found))
 
     def recomputed(self, x: Point) -> Recomputed:
-        tiles = Tiles(self.rows.send(x.support), np.array([len(x.support)]))
-        return self._recomputed(tiles, tiles.spread(self.rows.send(x.weights)), np.array([self.shift]))[0]
+        objects, weights, counts = *map(self.rows.send, (x.support, x.weights)), np.array([len(x.support)])
+        return self._recomputed(objects, counts, weights, np.array([self.shift]))[0]
 
     # solving -----------------------------------------------------------------------------------------------
 
@@ -118,11 +132,11 @@ class TensorProblem(HostProblem):
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
-    ) -> Iterator[DominantSet]:
+    ) -> Iterator[list[DominantSet]]:
         if self.similarity.least_own + float(np.min(shifts)) <= 0.0:  # one of them is no problem of the dual
             return super().solve_each(starts, shifts, options, monitor)
         options = options.chosen_for(self.similarity, float(np.min(shifts)), 0)
-        return iter(self.solve_starts(starts, options, monitor, shifts))
+        return iter([self.solve_starts(starts, options, monitor, shifts)])
 
     def solve_starts(
         self,
@@ -151,9 +165,18 @@ class TensorProblem(HostProblem):
                 break
         return [found[k] for k in sorted(found)]
 
-    def _recomputed(self, tiles: Tiles, weights: Tensor, shifts: Floats) -> list[Recomputed]:
-        """What certificates say of many points, in float64: of the members, and of all objects in blocks."""
-        local = self.local
+    def _recomputed(self, objects: Tensor, counts: Ints, weights: Tensor, shifts: Floats) -> list[Recomputed]:
+        """What certificates say of many points, from their weights alone."""
+        few = self._few(len(counts))
+        ask = self._extremes if few is None else few.extremes
+        found = ask(objects, counts, weights, shifts)
+        rows = zip(*(column.tolist() for column in found[:4]), self._balls(found), strict=True)
+        return [Recomputed(*row) for row in rows]
+
+    def _extremes(self, objects: Tensor, counts: Ints, weights: Tensor, shifts: Floats) -> Extremes:
+        """In float64: of the members, and of all objects in blocks."""
+        local, tiles = self.local, Tiles(objects, counts)
+        weights = tiles.spread(weights)
         mixtures = local.mixtures(tiles, weights)
         products = exact_products(local, tiles, mixtures[0])
         inside = local.inside(tiles, weights, self._shift_at(tiles, shifts), mixtures[1], products)
@@ -171,11 +194,8 @@ class TensorProblem(HostProblem):
             height = max(1, allowed(PAYOFF_VALUES, self.device) // max(tiles.s, self.rows.d))
             for values, constant in tiles.outsiders(local.all_values(mixtures, self.alive, height), self.n):
                 outside = torch.maximum(outside, values.amax(1) + constant)
-        rows = torch.stack([f, least, most, outside], 1).tolist()
-        return [
-            Recomputed(row[0], row[1], row[2], row[3], ball)
-            for row, ball in zip(rows, self._balls(mixtures, f), strict=True)
-        ]
+        table = to_numpy(torch.stack([f, least, most, outside]))
+        return Extremes(*table, *map(to_numpy, mixtures))
 
     def _nothing(self, s: int) -> Tensor:
         return torch.full((s,), -torch.inf, dtype=torch.float64, device=self.device)
@@ -211,8 +231,7 @@ class TensorProblem(HostProblem):
     def _certified(self, ends: AscentResult, options: SolverOptions) -> list[DominantSet]:
         """The clusters with their certificates; one sweep over all objects for all of them."""
         self.clock.begin()
-        tiles = Tiles(ends.objects, ends.counts)
-        known = self._recomputed(tiles, tiles.spread(ends.weights), ends.shifts)
+        known = self._recomputed(ends.objects, ends.counts, ends.weights, ends.shifts)
         self.clock.add("certificate")
         asked = [k for k, one in enumerate(known) if undecided(*one[:4], float(ends.shifts[k]))]
         faces = self._definite(ends, asked) if asked else {}
@@ -229,7 +248,7 @@ class TensorProblem(HostProblem):
                 out.append(certify(self._at(float(ends.shifts[k])), outcome, options, known[k]))
             return out
 
-        parts = parallel_map(work, thread_slices(tiles.s, 1))
+        parts = parallel_map(work, thread_slices(len(known), 1))
         self.clock.add("results to the host")
         return [cluster for part in parts for cluster in part]
 
@@ -247,10 +266,10 @@ class TensorProblem(HostProblem):
         mixed, bias_sum = local.mixture(objects, weights)
         w, offset = mixed[None, :], local.formula.offset
         removed = TensorDual(local, self.shift, ~self.alive, self.n - self.n_alive)
-        least = torch.tensor([level - bias_sum - offset], dtype=torch.float64).to(self.device)
+        least = (level - offset) - bias_sum.view(1)
         found = removed.above(w, least, allowed(CANDIDATES, self.device))
         if found is None:
-            payoffs = local.swept(mixed, float(weights.sum()), bias_sum)
+            payoffs = local.swept(mixed, bias_sum, float(weights.sum()))
             payoffs[objects] -= local.own_at(objects) * weights
             return torch.nonzero((payoffs > level) & ~self.alive).view(-1)
         if not len(found[0]):
@@ -260,16 +279,30 @@ class TensorProblem(HostProblem):
         values = values if bias is None else values + bias
         return tiles.objects[tiles.valid & (values > least)]
 
-    def _balls(self, mixtures: tuple[Tensor, Tensor], f: Tensor) -> list[tuple[Floats, float] | None]:
+    def _balls(self, found: Extremes) -> list[tuple[Floats, float] | None]:
         formula, center = self.similarity.formula, self.similarity.recipe.center
         if not formula.has_bias or center is None:
-            return [None] * len(f)
-        means, biases = to_numpy(mixtures[0]) / formula.root, to_numpy(mixtures[1])
-        radii = [formula.ball(*one) for one in zip(means, biases.tolist(), f.tolist(), strict=True)]
+            return [None] * len(found.f)
+        means = found.image / formula.root
+        radii = map(formula.ball, means, found.bias_sum.tolist(), found.f.tolist())
         return [(mean + center, radius) for mean, radius in zip(means, radii, strict=True)]
 
-    def _dual(self, least: float) -> TensorDual:
-        return TensorDual(self.local, least, self.alive, self.n_alive, self.clock, self._sent_extra())
+    def _dual(self, shifts: Floats) -> TensorDual | FewDual:
+        local, least = self.local, float(np.min(shifts))
+        few = self._few(len(shifts))
+        if few is None:
+            return TensorDual(local, least, self.alive, self.n_alive, self.clock, self._sent_extra())
+        require_concave(float(local.formula.own(local.shortest_square)) + least, least)
+        return few
+
+    def _few(self, s: int) -> FewDual | None:
+        """What holds all values of a few starts, where there is room; kept for the next cluster."""
+        if not fits(self.local, s):
+            self._dense = None
+        elif self._dense is None or self._dense.s != s:
+            self._dense = None  # before there is another
+            self._dense = FewDual(self.local, s, self.alive, self.clock, self._sent_extra())
+        return self._dense
 
     def _sent_extra(self) -> Tensor | None:
         return None if self.extra is None else self.rows.send(self.extra)
@@ -290,12 +323,15 @@ class TensorProblem(HostProblem):
             tiles = Tiles(self.rows.send(np.concatenate([start.support for start in starts])), counts)
             weights = self.rows.send(np.concatenate([start.weights for start in starts]))
             images = self.local.mixtures(tiles, tiles.spread(weights))[0]
-        dual = self._dual(float(np.min(shifts)))
+        dual = self._dual(shifts)
         ends = ascend_together(dual, to_numpy(images), shifts, options, monitor)
         return ends[0] if len(ends) == 1 else _joined(ends)
 
     def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
-        dual = self._dual(float(np.min(ends.shifts)))
+        if ends.jacobian is not None:
+            return {k: _definite(ends.jacobian[k]) for k in asked}
+        least = float(np.min(ends.shifts))
+        dual = TensorDual(self.local, least, self.alive, self.n_alive, self.clock, self._sent_extra())
         if not dual.newton:
             return {}
         objects, weights, W = ends.objects, ends.weights, self.rows.send(ends.W[asked])
@@ -311,7 +347,7 @@ class TensorProblem(HostProblem):
 
 def _joined(ends: list[AscentResult]) -> AscentResult:
     """Ascents that ended one after another, as one list."""
-    starts, W, shifts, objects, counts, weights, passes, statuses = zip(*ends, strict=True)
+    starts, W, shifts, objects, counts, weights, jacobians, passes, statuses = zip(*ends, strict=True)
     return AscentResult(
         np.concatenate(starts),
         np.concatenate(W),
@@ -319,9 +355,15 @@ def _joined(ends: list[AscentResult]) -> AscentResult:
         torch.cat(objects),
         np.concatenate(counts),
         torch.cat(weights),
+        None if jacobians[0] is None else np.concatenate(jacobians),
         np.concatenate(passes),
         [status for part in statuses for status in part],
     )
+
+
+def _definite(J: Floats) -> bool:
+    """Whether I - J is positive definite, beyond rounding."""
+    return bool(passes.definite(J, 4 * EPS * len(J) * max(1.0, float(np.abs(J).max()))))
 
 
 def _among(keys: Tensor, some: Tensor) -> Tensor:

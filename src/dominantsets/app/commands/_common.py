@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets.app.commands._interrupts import at_work
 from dominantsets.compiled.interrupts import kept
 
@@ -175,7 +176,7 @@ def in_a_sentence() -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
-        with at_work(), kept():
+        with memory_explained(NO_MEMORY), at_work(), kept():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()

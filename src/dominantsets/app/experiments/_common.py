@@ -105,8 +105,10 @@ class Store:
         key = key_of(cell)
         self.rows += [{"cell": key, **row} for row in rows]
         self._done.add(key)
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        with replacing(self._path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        self._write(list(dict.fromkeys(name for row in self.rows for name in row)))
+
+    def _write(self, names: list[str]) -> None:
+        with replacing(self._path) as draft, open(draft, "w", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from dominantsets._typing import Ints
 from dominantsets.app.files._common import FileError, first_line
-from dominantsets.app.files.writing import replacing
+from dominantsets.app.files.writing import replacing, write_bytes
 
 LABEL_MAPS = (".png", ".npy")
 MOST = 256  # colours of a palette
@@ -69,7 +70,11 @@ def write_label_map(path: Path, labels: Any) -> None:
 
     from dominantsets.plotting import color_of
 
-    image = Image.fromarray(labels.astype(np.uint8))  # grey, until it has a palette
+    height, width = labels.shape
+    image = Image.frombytes(
+        "L", (width, height), labels.astype(np.uint8).tobytes()
+    )  # grey, without a palette
     image.putpalette(b"".join(bytes.fromhex(color_of(k)[1:]) for k in range(count)))
-    with replacing(path) as draft:
-        image.save(draft, format="PNG")
+    whole = io.BytesIO()  # made before there is a draft: short of memory, PIL may not come back to remove one
+    image.save(whole, format="PNG")
+    write_bytes(path, whole.getvalue())

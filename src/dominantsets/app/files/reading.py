@@ -94,7 +94,7 @@ def read(
     except FileError as error:
         raise FileError(f"{name}: {error}") from error
     except MemoryError as error:
-        raise FileError(f"{name}: {error or 'too large for the memory that is free.'}") from error
+        raise FileError(f"{name}: {str(error) or 'too large for the memory that is free.'}") from error
     except OSError as error:
         raise FileError(f"{name}: {error.strerror or error}.") from error
 

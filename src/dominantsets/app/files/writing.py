@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,20 +13,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets import _replacing
-from dominantsets._checks import missing_extra
+from dominantsets._checks import memory_explained, missing_extra
 from dominantsets.app.files._common import FileError, Table
 
 GRAPHS = (".graphml", ".gexf")
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path) -> Iterator[str]:
     """A temporary file that takes the place of ``path`` when the block ends well; else a sentence."""
-    path = Path(path)
-    if path.is_dir():
+    path = str(path)
+    if os.path.isdir(path):
         raise FileError(f"{path}: this is a directory, not a file to write.")
     try:
-        with _replacing.replacing(path) as draft:
+        with (
+            memory_explained(f"{path}: cannot be written: there is no memory for it."),
+            _replacing.replacing(path) as draft,
+        ):
             yield draft
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
@@ -44,10 +48,21 @@ def check_writable(path: str | Path, endings: tuple[str, ...], inputs: tuple[str
         raise FileError(f"{path}: is the input; write to another file.")
 
 
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with replacing(path) as draft, open(draft, "wb") as stream:
+        stream.write(content)
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file whole or not at all."""
-    with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+    _fill(path, None, lambda stream: stream.write(text))
+
+
+def _fill(path: str | Path, newline: str | None, fill: Callable[[Any], Any]) -> None:
+    # apart, because a block of a long function is not left where memory has run out (_replacing.py)
+    with replacing(path) as draft, open(draft, "w", encoding="utf-8", newline=newline) as stream:
+        fill(stream)
 
 
 def writer_of(path: str, table: Table) -> Callable[[Any, Any, Any], None]:
@@ -123,5 +138,4 @@ def write_columns(path: str, ids: list[str] | None, columns: dict[str, Any]) -> 
     if path == "-":
         fill(sys.stdout)
         return
-    with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-        fill(stream)
+    _fill(path, "", fill)
