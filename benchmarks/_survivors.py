@@ -33,6 +33,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "_Contest._early: last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST) -> "
         "last.n_clusters > 1 or last.separation <= np.log(2.0 * LEAST)": SLOW,
     },
+    "clusters/claims.py": {
+        "Claims._is_new: 0 -> 1": (True, "a set has at least one object"),
+        "Claims._is_new: 1 -> 2": ROOM,
+    },
     "clusters/climbs.py": {
         "climb_from_all: 1 -> 2": ROOM,
         "_Register.number: mode.weights > TINY * mode.weights.max() -> mode.weights >= TINY * "
@@ -170,6 +174,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "DominantSetList.overlaps: 1.0 -> 2.0": (True, "a factor of both parts of a ratio"),
     },
     "clusters/peeling.py": {
+        "Extraction._cut: found.weights > self._options.cutoff -> found.weights >= self._options.cutoff": TIE,
         "Extraction._incoherent: found.threshold <= self.coherence -> found.threshold < self.coherence": TIE,
         "Extraction._no_similarity_left: similarity.rounding * problem.n_alive -> similarity.rounding / "
         "problem.n_alive": ALLOWANCE,
@@ -189,6 +194,9 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1500 -> 1501": SIZE,
     },
     "clusters/scales.py": {
+        "Scales.one_more: return False -> return None": FALSY,
+        "Scales.one_more: 1.0 -> 2.0": NEGATIVE,
+        "Scales._fill_up: 50 -> 51": SIZE,
         "OwnScales.restore: abs(self._shift(k) - cluster.shift) <= 1e-09 * (1.0 + abs(cluster.shift)) -> "
         "abs(self._shift(k) - cluster.shift) < 1e-09 * (1.0 + abs(cluster.shift))": TIE,
         "Scales._fill_up: len(self.balls) >= min(wanted, m) -> len(self.balls) > min(wanted, m)": SPEED,
@@ -245,6 +253,14 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "assign_by_average: left.size and len(clusters) -> left.size or len(clusters)": SPEED,
     },
     "labels/clouds.py": {
+        ": 2 -> 3": SIZE,
+        "fit_clouds: behind_all > 1.0 -> behind_all >= 1.0": TIE,
+        "fit_clouds: likelihood + 0.5 * n * clouds.dimension * np.log(unit) -> likelihood - 0.5 * n * "
+        "clouds.dimension * np.log(unit)": (False, "when a fit counts as steady while its dimension changes"),
+        "fit_clouds: free and (round_ >= HELD or calm) -> free or (round_ >= HELD or calm)": (
+            False,
+            "how soon a dimension may change that is free, or held",
+        ),
         "_gain: 0.5 -> 1.5": (True, "equal shares, whatever they are, are the same parts in the first round"),
         "_gain: 0.0 -> 1.0": (True, "the similarity to oneself, for which nobody asks there"),
         "gain_of_two: 20 -> 21": (False, "rounds until the longest axis is found: one more changes little"),
