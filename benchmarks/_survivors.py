@@ -36,6 +36,9 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/claims.py": {
         "Claims._is_new: 0 -> 1": (True, "a set has at least one object"),
         "Claims._is_new: 1 -> 2": ROOM,
+        "Claims.expect: SAME * sizes -> SAME / sizes": SPEED,
+        "Claims.expect: sizes - fresh <= SAME * sizes -> sizes - fresh < SAME * sizes": SPEED,
+        "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
     },
     "clusters/climbs.py": {
         "climb_from_all: 1 -> 2": ROOM,
@@ -218,6 +221,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1 -> 2": TRIED,
     },
     "clusters/tree_cut.py": {
+        "_dominant: 1e-12 -> 1.000000000001": (False, "sets that are some only at shifts below 0: not seen"),
         "_by_size: 1 -> 2": (True, "any number below 0 stands for the rest"),
         "_strengths: weak > AHEAD -> weak >= AHEAD": (False, "one strength more is told than is used"),
         "_dominant: 0 -> 1": MERGE,
