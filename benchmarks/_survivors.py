@@ -23,7 +23,16 @@ TRIED = (False, "which values are tried: a choice, and others would do")
 
 REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/balls.py": {"distinct: 1 -> 2": ROOM},
+    "clusters/checkpoint.py": {"Checkpoint.save: 2 -> 3": (False, "at which line a warning points")},
     "clusters/choice.py": {
+        "_Contest._separation: cut.size > 1 -> cut.size >= 1": (
+            False,
+            "one group, and all of the others noise",
+        ),
+        "_Contest._try: noisy < 0 -> noisy <= 0": (
+            False,
+            "how parts agree about a background where there is none: they do",
+        ),
         "_Contest._clouds: 0 -> 1": (False, "a start that is tried twice"),
         ": 2.0 -> 3.0": TRIED,
         "_Contest._asks_clouds: rows.shape[1] + 2 -> rows.shape[1] - 2": SIZE,
@@ -64,8 +73,14 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/evidence.py": {
         "dimension: 1e-300 -> 1.0": (False, "matters only where all distances are below 1e-12"),
     },
-    "clusters/filling.py": {"fillers: 1 -> 2": NEGATIVE},
+    "clusters/filling.py": {
+        "fillers: t <= max(tree.place(node)[1], t.min()) -> t < max(tree.place(node)[1], t.min())": TIE,
+        "fillers: 0.0 -> 1.0": (False, "a group that explains less than a nat of all objects: not seen"),
+        "fillers: 1 -> 2": NEGATIVE,
+    },
     "clusters/find.py": {
+        "_by_climbs: 1 -> 2": (False, "two objects, of which none stands alone"),
+        "_of_network: 0 -> 1": (False, "a number that is only shown while it runs"),
         "_of_tree: clusters -> not clusters": (False, "the solver that is named"),
         "_of_tree: 0.0 -> 1.0": (False, "the solver that is named where no cluster was found"),
     },
@@ -148,6 +163,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/nested_points.py": {
+        "_grown: chain >= 0 -> chain > 0": (False, "a merge about the first ball of all: not seen"),
         "_grown: 1.0 -> 2.0": (True, "weights are divided by their sum"),
         "nested_points: life.level >= 0 -> life.level > 0": (
             False,
@@ -164,6 +180,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/overlapping.py": {
+        "_Search.deflate: 2.0 * strength -> 2.0 / strength": (
+            False,
+            "how much more is taken off where that was old: a few sets are found either way",
+        ),
         "_Search.tabu: left.n_alive > 1 -> left.n_alive >= 1": (
             False,
             "a single object that is left: from it nothing is found that was not there",
@@ -177,6 +197,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "DominantSetList.overlaps: 1.0 -> 2.0": (True, "a factor of both parts of a ratio"),
     },
     "clusters/peeling.py": {
+        ": 1 -> 2": (False, "sets of one object, where resolutions are compared"),
         "Extraction._cut: found.weights > self._options.cutoff -> found.weights >= self._options.cutoff": TIE,
         "Extraction._incoherent: found.threshold <= self.coherence -> found.threshold < self.coherence": TIE,
         "Extraction._no_similarity_left: similarity.rounding * problem.n_alive -> similarity.rounding / "
@@ -197,6 +218,29 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1500 -> 1501": SIZE,
     },
     "clusters/scales.py": {
+        "all_solved: ball.weights / ball.weights.sum() -> ball.weights * ball.weights.sum()": (
+            False,
+            "weights of a ball add up to 1, but for rounding",
+        ),
+        "Scales._instead: wanted * len(found) * self.objects.size -> wanted * len(found) / "
+        "self.objects.size": SIZE,
+        "Scales._look: len(self.alone) < wanted -> len(self.alone) <= wanted": (
+            False,
+            "none more are wanted, and none are found",
+        ),
+        "Scales._fill_up: float(t.max(initial=0.0)) or 1.0 -> float(t.max(initial=0.0)) and 1.0": (
+            False,
+            "matters only where all objects are one place",
+        ),
+        "Scales._fill_up: 0.5 * nearest -> 0.5 / nearest": (False, "a ball of copies: they are in it anyhow"),
+        "Scales._distances: nearest == k -> nearest != k": (
+            False,
+            "a centre that all objects are nearest to",
+        ),
+        "Scales._fill_up: np.arange(m) == i -> np.arange(m) != i": (
+            False,
+            "what coordinates leave out: only of samples of matrices",
+        ),
         "Scales.one_more: return False -> return None": FALSY,
         "Scales.one_more: 1.0 -> 2.0": NEGATIVE,
         "Scales._fill_up: 50 -> 51": SIZE,
@@ -257,6 +301,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "assign_by_average: left.size and len(clusters) -> left.size or len(clusters)": SPEED,
     },
     "labels/clouds.py": {
+        ": 0.0001 -> 1.0001": TRIED,
         ": 2 -> 3": SIZE,
         "fit_clouds: behind_all > 1.0 -> behind_all >= 1.0": TIE,
         "fit_clouds: likelihood + 0.5 * n * clouds.dimension * np.log(unit) -> likelihood - 0.5 * n * "

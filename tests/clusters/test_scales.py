@@ -298,6 +298,7 @@ def test_when_a_larger_sample_is_looked_at():
     assert closer(16, 50) == 0
     assert closer(15) == 0
     assert closer(15, 50, most=250) == closer(15, 50, n=250) == 250
+    assert closer(15, 50, most=200) == 200
     assert closer(15, 50, most=199) == 0
 
 
@@ -381,11 +382,14 @@ def test_clusters_of_an_earlier_run_are_taken_up():
     X, _ = unequal()
     S, scales = as_similarity(X, "sqeuclidean"), scales_of(X, 4)
 
-    def run():
-        return OwnScales(S, scales, SolverOptions().checked(), Monitor(), 1)
+    def run(least=1):
+        return OwnScales(S, scales, SolverOptions().checked(), Monitor(), least)
 
     every = list(run())
     assert len(every) == 4
+    sizes = sorted(map(len, every))
+    assert len(list(run(sizes[0]))) == 4
+    assert len(list(run(sizes[0] + 1))) == sum(size > sizes[0] for size in sizes)
     for count in range(5):
         for moved in (0.0, 1.0):  # a shift that is none of the balls' stands for the next one
             again = run()

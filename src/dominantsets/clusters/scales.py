@@ -340,7 +340,6 @@ class OwnScales(Iterator[DominantSet]):
         self._monitor, self._least = monitor, least
         self.end: End | None = None
         self.balls: list[Ball] = []
-        self.n_skipped = 0
         self._next = 0
         self._claims = Claims(similarity.n)
         self._solutions: Iterator[list[DominantSet]] = iter(())
@@ -383,7 +382,6 @@ class OwnScales(Iterator[DominantSet]):
             if len(found) >= self._least and self._claims.take(found.members):
                 self.balls.append(ball)
                 return found
-            self.n_skipped += 1
         raise StopIteration
 
     def _solve(self) -> DominantSet:
