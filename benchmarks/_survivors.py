@@ -249,7 +249,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Scales._fill_up: len(self.balls) >= min(wanted, m) -> len(self.balls) > min(wanted, m)": SPEED,
         "Scales._about: 50 -> 51": SIZE,
         "starts_from: 0 -> 1": (True, "a place that is compared with the member, and is another's"),
-        "OwnScales._is_new: 0 -> 1": (True, "a set has at least one object"),
+        "Scales.one_more: return False -> return None": FALSY,
         "Scales._about: 0.0 -> 1.0": (False, "where the search for a radius begins: it ends at the same"),
         "OwnScales.restore: 1.0 -> 2.0": ALLOWANCE,
         "Scales.hidden: n_groups * NEARLY > found -> n_groups * NEARLY >= found": TIE,

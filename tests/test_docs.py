@@ -300,7 +300,8 @@ def guaranteed() -> Iterator[str]:
         slowest = max(row["slowest_s"] for row in cases)
         yield f"{wrong} faults in {sum(row['runs'] for row in cases)}, slowest {slowest} s"
     yield from without_memory(faults["allocations"])
-    yield f"{fuzz['files']:,} files, {len(fuzz['faults'])} faults"
+    wrong = len(fuzz["faults"])
+    yield f"{fuzz['files']:,} files, {wrong} fault{'s' * (wrong != 1)}"
     mutants = result("mutants")
     every = f"{mutants['killed']:,} of {mutants['mutants']:,} in {len(mutants['files'])} files"
     yield f"{every} ({mutants['share']:.0%}); {mutants['equivalent']} of the others change nothing"

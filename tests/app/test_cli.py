@@ -443,6 +443,33 @@ def test_ctrl_c_is_repeated_until_somebody_gives_in():
     assert signal.set_wakeup_fd(-1) == -1
 
 
+def test_ctrl_c_may_become_another_error():
+    """As libraries in C make it; without Ctrl-C an error stays what it is."""
+    with pytest.raises(KeyboardInterrupt), at_work_until_pressed():  # noqa: PT012
+        with contextlib.suppress(KeyboardInterrupt):
+            press_ctrl_c()
+        raise ValueError("Invalid matrix")
+    with pytest.raises(ValueError, match="Invalid"), at_work_until_pressed():
+        raise ValueError("Invalid matrix")
+
+
+class Collected:
+    """Its end takes a Ctrl-C, which Python drops there."""
+
+    def __del__(self):
+        press_ctrl_c()
+
+
+def test_a_dropped_ctrl_c_is_not_told_and_comes_again(capsys):
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), at_work_until_pressed():  # noqa: PT012
+        one = Collected()
+        del one
+        spin()
+    assert "ignored" not in capsys.readouterr().err
+    assert sys.unraisablehook is before
+
+
 def spin():
     while True:
         time.sleep(0.001)

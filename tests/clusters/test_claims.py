@@ -63,17 +63,10 @@ def test_a_cluster_of_an_earlier_run_is_taken_anyway():
     assert claims.sizes == [5, 0]
 
 
-def test_half_of_a_set_may_be_another_ones():
-    """Of the larger of the two: no more, or it is the same one."""
-    for together in (False, True):
-        claims, sets = Claims(20), [np.arange(4), np.arange(2, 6), np.arange(3, 9), np.arange(1, 5)]
-        if together:
-            claims.expect(sets[:2])
-        assert [claims.take(members) for members in sets] == [True, True, True, False]
-        assert claims.sizes == [4, 2, 3]
-        np.testing.assert_array_equal(claims.labels[:10], [0, 0, 0, 0, 1, 1, 2, 2, 2, -1])
-        assert claims.take(sets[3], anyway=True)
-    claims = Claims(20)
-    claims.expect([np.arange(4), np.arange(1, 5)])  # three of four: they are looked at one after another
-    assert claims.take(np.arange(4))
-    assert not claims.take(np.arange(1, 5))
+def test_half_of_a_set_may_be_shared():
+    """As much as ``SAME`` allows, and one object more."""
+    assert SAME == 0.5
+    for shared, new in ((5, True), (6, False)):
+        claims = Claims(30)
+        claims.take(np.arange(10))
+        assert claims.take(np.arange(10 - shared, 20 - shared)) is new

@@ -6,9 +6,11 @@ import _thread
 import select
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 AGAIN = 0.05  # seconds after which Ctrl-C is repeated
 
@@ -47,14 +49,24 @@ def at_work_until_pressed() -> Iterator[Callable[[], None]]:
         if select.select([ours], [], [], 0.0)[0]:
             raise KeyboardInterrupt
 
+    def hook(dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):  # which is repeated
+            usual(dropped)
+
+    usual = sys.unraisablehook
     repeater = threading.Thread(target=repeat, daemon=True)
     before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)  # a byte for each signal
     repeater.start()
     with at_work():
         try:
+            sys.unraisablehook = hook
             yield check
+        except Exception:
+            check()  # libraries in C may make another error of a KeyboardInterrupt
+            raise
         finally:
             over.set()
+            sys.unraisablehook = usual
             signal.set_wakeup_fd(before)
             theirs.send(b"\0")
             repeater.join()

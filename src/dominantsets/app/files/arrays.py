@@ -76,7 +76,7 @@ def _sparse(source: Any) -> sp.csr_array:
 def read_mtx(source: Any) -> Table:
     """Matrix Market. Read here, because SciPy's reader can bring the process down on a damaged file."""
     lines = text_of(source).splitlines()
-    banner = lines[0].lower().split()
+    banner = lines[0].lower().split() if lines else []  # a file may hold its encoding's mark alone
     if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
         raise FileError("line 1 is not '%%MatrixMarket matrix ...'.")
     layout, field, symmetry = banner[2:]
