@@ -114,6 +114,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "sufficient_shift: high > CLOSE * low -> high >= CLOSE * low": TIE,
     },
     "clusters/modes.py": {
+        ": 2.0 -> 3.0": TRIED,
         "ModeTree._change: 1 -> 2": (False, "a ball of a single object, which no group is"),
         "_empty: 1 -> 2": NEGATIVE,
         "_empty: 2 -> 3": ROOM,
@@ -218,6 +219,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1500 -> 1501": SIZE,
     },
     "clusters/scales.py": {
+        "OwnScales._solve: 1 -> 2": SPEED,
         "all_solved: ball.weights / ball.weights.sum() -> ball.weights * ball.weights.sum()": (
             False,
             "weights of a ball add up to 1, but for rounding",
@@ -249,7 +251,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Scales._fill_up: len(self.balls) >= min(wanted, m) -> len(self.balls) > min(wanted, m)": SPEED,
         "Scales._about: 50 -> 51": SIZE,
         "starts_from: 0 -> 1": (True, "a place that is compared with the member, and is another's"),
-        "Scales.one_more: return False -> return None": FALSY,
         "Scales._about: 0.0 -> 1.0": (False, "where the search for a radius begins: it ends at the same"),
         "OwnScales.restore: 1.0 -> 2.0": ALLOWANCE,
         "Scales.hidden: n_groups * NEARLY > found -> n_groups * NEARLY >= found": TIE,
