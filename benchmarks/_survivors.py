@@ -220,6 +220,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     },
     "clusters/scales.py": {
         "OwnScales._solve: 1 -> 2": SPEED,
+        "OwnScales._is_whole: len(found) >= self._least -> len(found) > self._least": SPEED,
         "all_solved: ball.weights / ball.weights.sum() -> ball.weights * ball.weights.sum()": (
             False,
             "weights of a ball add up to 1, but for rounding",
