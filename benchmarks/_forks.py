@@ -95,6 +95,7 @@ class Forking:
         status = 1
         try:
             _limit(10.0 + 5.0 * total)
+            _forget_pools()
             _change(file, tree)
             ConjectureRunner.shrink_interesting_examples = lambda self: None  # any failure will do
             limits = {name: 2.0 + 4.0 * self.tests[name].seconds for name in tests}
@@ -199,6 +200,14 @@ def _silent() -> Iterator[None]:
         for place, before in zip((1, 2), kept, strict=True):
             os.dup2(before, place)
             os.close(before)
+
+
+def _forget_pools() -> None:
+    """A fork has none of the threads that a pool of Dask's waits for."""
+    dask = sys.modules.get("dask.threaded")
+    if dask is not None:
+        dask.default_pool = None
+        dask.pools.clear()
 
 
 def _limit(seconds: float) -> None:

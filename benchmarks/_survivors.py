@@ -23,14 +23,16 @@ TRIED = (False, "which values are tried: a choice, and others would do")
 
 REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/balls.py": {"distinct: 1 -> 2": ROOM},
-    "clusters/claims.py": {
-        "Claims.expect: SAME * sizes -> SAME / sizes": SPEED,
-        "Claims.expect: sizes - fresh <= SAME * sizes -> sizes - fresh < SAME * sizes": SPEED,
-        "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
-        "Claims._is_new: 0 -> 1": (True, "a set has at least one object"),
-        "Claims._is_new: 1 -> 2": ROOM,
-    },
+    "clusters/checkpoint.py": {"Checkpoint.save: 2 -> 3": (False, "at which line a warning points")},
     "clusters/choice.py": {
+        "_Contest._separation: cut.size > 1 -> cut.size >= 1": (
+            False,
+            "one group, and all of the others noise",
+        ),
+        "_Contest._try: noisy < 0 -> noisy <= 0": (
+            False,
+            "how parts agree about a background where there is none: they do",
+        ),
         "_Contest._clouds: 0 -> 1": (False, "a start that is tried twice"),
         ": 2.0 -> 3.0": TRIED,
         "_Contest._asks_clouds: rows.shape[1] + 2 -> rows.shape[1] - 2": SIZE,
@@ -39,6 +41,13 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "_random: 0 -> 1": CHANCE,
         "_Contest._early: last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST) -> "
         "last.n_clusters > 1 or last.separation <= np.log(2.0 * LEAST)": SLOW,
+    },
+    "clusters/claims.py": {
+        "Claims._is_new: 0 -> 1": (True, "a set has at least one object"),
+        "Claims._is_new: 1 -> 2": ROOM,
+        "Claims.expect: SAME * sizes -> SAME / sizes": SPEED,
+        "Claims.expect: sizes - fresh <= SAME * sizes -> sizes - fresh < SAME * sizes": SPEED,
+        "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
     },
     "clusters/climbs.py": {
         "climb_from_all: 1 -> 2": ROOM,
@@ -64,8 +73,14 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/evidence.py": {
         "dimension: 1e-300 -> 1.0": (False, "matters only where all distances are below 1e-12"),
     },
-    "clusters/filling.py": {"fillers: 1 -> 2": NEGATIVE},
+    "clusters/filling.py": {
+        "fillers: t <= max(tree.place(node)[1], t.min()) -> t < max(tree.place(node)[1], t.min())": TIE,
+        "fillers: 0.0 -> 1.0": (False, "a group that explains less than a nat of all objects: not seen"),
+        "fillers: 1 -> 2": NEGATIVE,
+    },
     "clusters/find.py": {
+        "_by_climbs: 1 -> 2": (False, "two objects, of which none stands alone"),
+        "_of_network: 0 -> 1": (False, "a number that is only shown while it runs"),
         "_of_tree: clusters -> not clusters": (False, "the solver that is named"),
         "_of_tree: 0.0 -> 1.0": (False, "the solver that is named where no cluster was found"),
     },
@@ -99,6 +114,8 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "sufficient_shift: high > CLOSE * low -> high >= CLOSE * low": TIE,
     },
     "clusters/modes.py": {
+        ": 2.0 -> 3.0": TRIED,
+        "ModeTree._change: 1 -> 2": (False, "a ball of a single object, which no group is"),
         "_empty: 1 -> 2": NEGATIVE,
         "_empty: 2 -> 3": ROOM,
         "ModeTree._advance: state.holder < 0 -> state.holder <= 0": SPEED,
@@ -125,6 +142,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/nested_graph.py": {
+        "nested_graph: 0 -> 1": (True, "the first group is the first of those that are kept, too"),
         "nested_graph: found[k].parent >= 0 -> found[k].parent > 0": (
             True,
             "the first group is the first of those that are kept, too",
@@ -132,6 +150,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "_levels: 0.0 -> 1.0": (True, "the level of a group with itself is 0, and among them"),
     },
     "clusters/nested_path.py": {
+        "_Tree.core: found.strict -> not found.strict": (False, "what is known is not proved once more"),
+        "_Tree.core: 0.5 -> 1.5": (False, "a set that begins where kappa is 0: single objects"),
+        "_Tree.node_of: 0 -> 1": MERGE,
+        "_homes: 0 -> 1": MERGE,
         "_Tree.__init__: above >= 0 -> above > 0": MERGE,
         "_Tree.__init__: 0 -> 1": MERGE,
         "_Tree.__init__: 0.0 -> 1.0": (False, "a root that is no set: no data are known that have one"),
@@ -142,6 +164,12 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/nested_points.py": {
+        "_grown: chain >= 0 -> chain > 0": (False, "a merge about the first ball of all: not seen"),
+        "_grown: 1.0 -> 2.0": (True, "weights are divided by their sum"),
+        "nested_points: life.level >= 0 -> life.level > 0": (
+            False,
+            "a group that is taken at the first level of all: no data are known that have one",
+        ),
         "_by_centre: 0.0 -> 1.0": (True, "a gain that nobody reads"),
         "_grown: node.level >= 0 -> node.level > 0": (
             False,
@@ -153,6 +181,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
     },
     "clusters/overlapping.py": {
+        "_Search.deflate: 2.0 * strength -> 2.0 / strength": (
+            False,
+            "how much more is taken off where that was old: a few sets are found either way",
+        ),
         "_Search.tabu: left.n_alive > 1 -> left.n_alive >= 1": (
             False,
             "a single object that is left: from it nothing is found that was not there",
@@ -166,6 +198,8 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "DominantSetList.overlaps: 1.0 -> 2.0": (True, "a factor of both parts of a ratio"),
     },
     "clusters/peeling.py": {
+        ": 1 -> 2": (False, "sets of one object, where resolutions are compared"),
+        "Extraction._cut: found.weights > self._options.cutoff -> found.weights >= self._options.cutoff": TIE,
         "Extraction._incoherent: found.threshold <= self.coherence -> found.threshold < self.coherence": TIE,
         "Extraction._no_similarity_left: similarity.rounding * problem.n_alive -> similarity.rounding / "
         "problem.n_alive": ALLOWANCE,
@@ -185,12 +219,39 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1500 -> 1501": SIZE,
     },
     "clusters/scales.py": {
+        "OwnScales._solve: 1 -> 2": SPEED,
+        "OwnScales._is_whole: len(found) >= self._least -> len(found) > self._least": SPEED,
+        "all_solved: ball.weights / ball.weights.sum() -> ball.weights * ball.weights.sum()": (
+            False,
+            "weights of a ball add up to 1, but for rounding",
+        ),
+        "Scales._instead: wanted * len(found) * self.objects.size -> wanted * len(found) / "
+        "self.objects.size": SIZE,
+        "Scales._look: len(self.alone) < wanted -> len(self.alone) <= wanted": (
+            False,
+            "none more are wanted, and none are found",
+        ),
+        "Scales._fill_up: float(t.max(initial=0.0)) or 1.0 -> float(t.max(initial=0.0)) and 1.0": (
+            False,
+            "matters only where all objects are one place",
+        ),
+        "Scales._fill_up: 0.5 * nearest -> 0.5 / nearest": (False, "a ball of copies: they are in it anyhow"),
+        "Scales._distances: nearest == k -> nearest != k": (
+            False,
+            "a centre that all objects are nearest to",
+        ),
+        "Scales._fill_up: np.arange(m) == i -> np.arange(m) != i": (
+            False,
+            "what coordinates leave out: only of samples of matrices",
+        ),
+        "Scales.one_more: return False -> return None": FALSY,
+        "Scales.one_more: 1.0 -> 2.0": NEGATIVE,
+        "Scales._fill_up: 50 -> 51": SIZE,
         "OwnScales.restore: abs(self._shift(k) - cluster.shift) <= 1e-09 * (1.0 + abs(cluster.shift)) -> "
         "abs(self._shift(k) - cluster.shift) < 1e-09 * (1.0 + abs(cluster.shift))": TIE,
         "Scales._fill_up: len(self.balls) >= min(wanted, m) -> len(self.balls) > min(wanted, m)": SPEED,
         "Scales._about: 50 -> 51": SIZE,
         "starts_from: 0 -> 1": (True, "a place that is compared with the member, and is another's"),
-        "Scales.one_more: return False -> return None": FALSY,
         "Scales._about: 0.0 -> 1.0": (False, "where the search for a radius begins: it ends at the same"),
         "OwnScales.restore: 1.0 -> 2.0": ALLOWANCE,
         "Scales.hidden: n_groups * NEARLY > found -> n_groups * NEARLY >= found": TIE,
@@ -206,6 +267,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 1 -> 2": TRIED,
     },
     "clusters/tree_cut.py": {
+        "_dominant: 1e-12 -> 1.000000000001": (False, "sets that are some only at shifts below 0: not seen"),
         "_by_size: 1 -> 2": (True, "any number below 0 stands for the rest"),
         "_strengths: weak > AHEAD -> weak >= AHEAD": (False, "one strength more is told than is used"),
         "_dominant: 0 -> 1": MERGE,
@@ -229,6 +291,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "of_stream: 0 -> 1": (True, "a number that the labels replace"),
     },
     "clusters/graph_tree.py": {
+        "_certified: if keep.all() -> if not keep.all()": (False, "members that hardly count stay in"),
         "_is_whole: 2 * group.members.size > n -> 2 * group.members.size >= n": TIE,
         "_Choice.most_of_it: 2 * self._sizes > self._A.shape[0] -> 2 * self._sizes >= self._A.shape[0]": TIE,
         "_Choice._instead: self.evidence[parts].sum() < self.evidence[k] -> self.evidence[parts].sum() <= "
@@ -240,6 +303,15 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "assign_by_average: left.size and len(clusters) -> left.size or len(clusters)": SPEED,
     },
     "labels/clouds.py": {
+        ": 0.0001 -> 1.0001": TRIED,
+        ": 2 -> 3": SIZE,
+        "fit_clouds: behind_all > 1.0 -> behind_all >= 1.0": TIE,
+        "fit_clouds: likelihood + 0.5 * n * clouds.dimension * np.log(unit) -> likelihood - 0.5 * n * "
+        "clouds.dimension * np.log(unit)": (False, "when a fit counts as steady while its dimension changes"),
+        "fit_clouds: free and (round_ >= HELD or calm) -> free or (round_ >= HELD or calm)": (
+            False,
+            "how soon a dimension may change that is free, or held",
+        ),
         "_gain: 0.5 -> 1.5": (True, "equal shares, whatever they are, are the same parts in the first round"),
         "_gain: 0.0 -> 1.0": (True, "the similarity to oneself, for which nobody asks there"),
         "gain_of_two: 20 -> 21": (False, "rounds until the longest axis is found: one more changes little"),

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End
+from dominantsets.clusters import checkpoint as module
 from dominantsets.clusters.checkpoint import Checkpoint
 from support import random_similarity
 
@@ -238,7 +239,7 @@ def test_what_the_system_says_is_said(tmp_path, monkeypatch):
             raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(path), "read_bytes", failing)
+            patch.setattr(module, "open", failing, raising=False)
             with pytest.raises(ValueError, match=f"cannot be read {words}"):
                 DominantSets(2, **options).fit(X)
         path.unlink()

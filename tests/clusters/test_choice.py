@@ -248,6 +248,11 @@ def test_what_a_candidate_is_worth(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(choice, "CLOUDS", 1.0)
             assert contest._clouds() is None  # it would take too long
+    two = (
+        choice._Contest(sample_of(X[y < 2], None, False), None, Monitor())._try(("sqeuclidean", {})).candidate
+    )
+    assert two.n_clusters == 2
+    assert two.score > 0.0  # two are groups, too
     late = choice._Contest(sample, 3, Monitor(0.0)).decide()
     assert late.reason == "The time was up before all were tried: balls."
     assert late.taken.affinity == "sqeuclidean"

@@ -80,3 +80,23 @@ def test_objects_that_are_all_alike_are_one_cluster():
         model = DominantSets(affinity="sqeuclidean", noise=noise).fit(np.ones((9, 2)))
         assert (model.labels_ == 0).all()
         assert model.n_clusters_ == 1
+
+
+def test_sets_that_may_overlap():
+    """As many as are asked for, or all that there are; without a number those that stand alone."""
+    A = np.zeros((10, 10))
+    A[:6, :6] = A[4:, 4:] = 1.0  # two cliques of six that share two
+    np.fill_diagonal(A, 0.0)
+    options = {"affinity": "precomputed", "shift": 0.0, "overlap": 0.6}
+    two, one = (DominantSets(k, **options).fit(A) for k in (2, 1))
+    assert (two.n_clusters_, two.end_) == (2, End.N_CLUSTERS)
+    assert (one.n_clusters_, one.end_) == (1, End.N_CLUSTERS)
+    with pytest.warns(UserWarning, match="2 of 3 clusters"):
+        three = DominantSets(3, **options).fit(A)
+    assert three.end_ is End.ALL_ASSIGNED
+    alone = DominantSets(affinity="sqeuclidean", overlap=True).fit(X)
+    assert alone.n_clusters_ == 4
+
+
+def test_too_few_objects_for_a_metric():
+    assert DominantSets(4, affinity="ellipses").fit(np.array(CORNERS, dtype=float)).n_clusters_ == 4

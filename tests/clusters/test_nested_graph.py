@@ -51,6 +51,7 @@ def test_the_whole_of_a_part_is_a_group(network, monkeypatch):
     assert {group.objects.size for group in whole.children} == {6, 9}
     assert found.halt is None
     assert module.nested_graph(S, 3, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert module.nested_graph(S, 6, Monitor()).n_groups == found.n_groups
     few = module.nested_graph(S, 7, Monitor())  # the six are too few
     assert {group.objects.size for group in few.root.children} == {15, 10}
     assert module.nested_graph(S, 16, Monitor()).root.children == []

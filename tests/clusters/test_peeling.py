@@ -117,6 +117,7 @@ def test_four_in_a_row_that_do_not_stand_alone_are_the_end(monkeypatch):
     assert len(list(peeling)) == 9
     assert peeling.end is End.NOT_COHERENT
     assert [one.alone for one in peeling.judgements] == [True, *3 * [False], True, *4 * [False]]
+    assert len(list(peel(cliques([3] * 15, np.linspace(1.0, 2.0, 15))))) == 4  # none of them does
 
 
 def test_where_each_cluster_starts():

@@ -268,6 +268,85 @@ def test_a_ball_that_fills_up_has_the_nearest_objects_of_the_farthest_one():
     assert set(y[scales.balls[0].members[4:]]) != set(y[scales.balls[1].members[4:]])
 
 
+def bare(**parts):
+    """Groups of which only some parts are there."""
+    out = object.__new__(Scales)
+    out.__dict__.update({"tree": None, "roots": [], "balls": [], "alone": [], "_wanted": 4, **parts})
+    return out
+
+
+def test_why_what_is_outside_may_be_clusters():
+    for alone, d, words in (
+        (5, 2, "5 groups stand alone, more than were asked for"), (4, 9, ""), (3, 4, ""),
+        (3, 5, "1 of 4 clusters only fill up the number that was asked for"),
+    ):  # fmt: skip
+        here = {"alone": [None] * alone, "sample": Coordinates(np.zeros((9, d)), np.zeros(9), 0.0)}
+        assert bare(balls=[1, 2], **here).hidden(4) == words
+        assert bare(balls=[1, 2], **{**here, "_wanted": None}).hidden(4) == ""
+    assert bare(balls=[1]).hidden(1).startswith("no group stands out")
+
+
+def test_when_a_larger_sample_is_looked_at():
+    """Four times as many, where some of several groups is hardly seen; not for less than twice as many."""
+
+    def closer(*sizes, most=1_000, n=9_000):
+        balls = [SimpleNamespace(node=SimpleNamespace(size=size)) for size in sizes]
+        similarity, tree = SimpleNamespace(large_sample=most), SimpleNamespace(least=8)
+        return bare(objects=np.arange(100), alone=balls, tree=tree, _similarity=similarity, n=n)._closer()
+
+    assert closer(15, 50) == 400
+    assert closer(16, 50) == 0
+    assert closer(15) == 0
+    assert closer(15, 50, most=250) == closer(15, 50, n=250) == 250
+    assert closer(15, 50, most=200) == 200
+    assert closer(15, 50, most=199) == 0
+
+
+def test_which_of_many_balls_bring_objects_near():
+    """Greedily, each the best one more; and the sum of squares once centres have moved, by plain k-means."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2)) + 8.0 * rng.integers(0, 3, (60, 1))
+    scales = bare(sample=Coordinates(rows, np.zeros(60), 0.0))
+    balls = [Ball(at, np.arange(1), np.ones(1), 1.0) for at in rows[:8]]
+    left, nearest, expected = list(range(8)), np.full(60, np.inf), []
+    for _ in range(3):
+        away = {k: np.minimum(nearest, np.square(rows - rows[k]).sum(axis=1)) for k in left}
+        best = min(left, key=lambda k: away[k].sum())
+        left.remove(best)
+        nearest = away[best]
+        expected.append(balls[best])
+    assert scales._greedy(balls, 3) == expected
+    centres = rows[:4].copy()
+    for _ in range(module.ROUNDS):
+        t = np.square(rows[:, None] - centres).sum(axis=2)
+        total = t.min(axis=1).sum()
+        mine = t.argmin(axis=1)
+        centres = np.array(
+            [rows[mine == k].mean(axis=0) if (mine == k).any() else centres[k] for k in range(4)]
+        )
+    assert scales._distances(balls[:4]) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0])
+def test_distances_from_groups_are_in_their_radii(unit):
+    """Of one that has none, in a thousandth of the largest distance; its members are at none."""
+    rows = unit * np.array([[0.0], [1.0], [3.0], [10.0]])
+    scales, away = bare(sample=Coordinates(rows, np.zeros(4), 0.0)), np.full(4, np.inf)
+    scales._farther(away, Ball(rows[0], np.array([0, 1]), np.ones(2), 1.0))
+    np.testing.assert_allclose(away, [0.0, 0.0, 9.0, 100.0])
+    scales._farther(away, Ball(rows[3], np.array([3]), np.ones(1), 1.0))
+    np.testing.assert_allclose(away, [0.0, 0.0, 9.0, 0.0])
+
+
+def test_a_ball_of_a_few_objects():
+    rows = np.random.default_rng(0).normal(size=(40, 2)) + 5.0
+    ball = bare(sample=Coordinates(rows, np.zeros(40), 0.0))._about(np.arange(3))
+    t = np.square(rows[:3] - rows[:3].mean(axis=0)).sum(axis=1)
+    assert ball.kappa == pytest.approx((2.0 * t.max() - t).sum())
+    assert ball.weights.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(ball.weights @ rows[ball.members], ball.centre, atol=1e-3)
+
+
 def test_twins_are_made_up_for_by_more_nodes(monkeypatch):
     """Where two of them are one, as many more are asked for."""
     asked, by_number, distinct = [], module.by_number, module.distinct
@@ -303,11 +382,15 @@ def test_clusters_of_an_earlier_run_are_taken_up():
     X, _ = unequal()
     S, scales = as_similarity(X, "sqeuclidean"), scales_of(X, 4)
 
-    def run():
-        return OwnScales(S, scales, SolverOptions().checked(), Monitor(), 1)
+    def run(least=1, scales=scales):
+        return OwnScales(S, scales, SolverOptions().checked(), Monitor(), least)
 
     every = list(run())
     assert len(every) == 4
+    sizes = sorted(map(len, every))
+    assert len(list(run(sizes[0]))) == 4
+    # in the place of one that is too small others are tried, which are smaller still
+    assert len(list(run(sizes[0] + 1, scales_of(X, 4)))) == sum(size > sizes[0] for size in sizes)
     for count in range(5):
         for moved in (0.0, 1.0):  # a shift that is none of the balls' stands for the next one
             again = run()

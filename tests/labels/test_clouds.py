@@ -170,6 +170,29 @@ def test_where_a_fit_begins(covered, monkeypatch):
     assert fit.width == pytest.approx((np.square(TWO).sum(axis=1) + 0.5).mean() / 1.5)
 
 
+def test_a_fit_goes_on_until_it_has_settled():
+    """From centres that are far off, to where plain rounds lead; and a line has one dimension."""
+    near = TWO * 0.4  # they overlap
+    groups = [np.arange(100) < 60, np.arange(100) >= 60]
+    off = [start._replace(centre=np.add(start.centre, [1.0, -1.0])) for start in starts(near, groups)]
+    options = {"noise": False, "dimension": 2.0, "monitor": Monitor()}
+    found = fit_clouds(coordinates(near), off, free=False, **options)
+    value = plain(near, groups, counted=False, noise=False, common=False, rounds=200)[-1]
+    assert found.likelihood == pytest.approx(value, abs=0.2)
+    same = fit_clouds(coordinates(near), off, free=False, common=False, counted=False, **options)
+    assert same.likelihood == found.likelihood
+    for other in ({"common": True}, {"counted": True}):
+        assert (
+            fit_clouds(coordinates(near), off, free=False, **other, **options).likelihood != found.likelihood
+        )
+    line = np.random.default_rng(0).normal(size=(2_000, 1)) @ [[0.6, 0.8]]
+    alone = fit_clouds(
+        coordinates(line), [Start(line.mean(axis=0), 1.0, np.arange(2_000))], free=True, **options
+    )  # fmt: skip
+    t = np.square(line - line.mean(axis=0)).sum(axis=1)
+    assert alone.clouds.dimension == pytest.approx(max(1.0, 2.0 * t.mean() ** 2 / t.var()), rel=1e-3)
+
+
 def test_a_fit_that_has_settled_ends(monkeypatch):
     asked, expected = [], clouds._expected
     monkeypatch.setattr(clouds, "_expected", lambda *some: asked.append(1) or expected(*some))
@@ -204,16 +227,18 @@ def test_two_groups_gain_by_two_clouds_and_one_does_not():
     assert clouds._gain(one, np.zeros(400), ~everybody, 2.0) == 0.0
 
 
-def test_the_gain_of_two_groups_far_apart_is_known():
+@pytest.mark.parametrize("extra", [0.0, 0.5])
+def test_the_gain_of_two_groups_far_apart_is_known(extra):
     """Each of variance 1 in one dimension, at ±D: one cloud has the variance 1 + D², two share the objects.
 
-    log sqrt(1 + D²) - log 2 nats for each object.
+    log sqrt(1 + D²) - log 2 nats for each object; what coordinates leave out is added to all variances.
     """
     D, x = 40.0, np.random.default_rng(2).normal(size=2_000)
     x = (x - x.mean()) / x.std()
     X = np.concatenate([x - D, x + D])[:, None]
-    found = clouds._gain(X, np.zeros(4_000), X[:, 0] > 0, 1.0)
-    assert found == pytest.approx(0.5 * np.log(1.0 + D**2) - np.log(2.0), rel=1e-6)
+    found = clouds._gain(X, np.full(4_000, extra), X[:, 0] > 0, 1.0)
+    ratio = (1.0 + D**2 + extra) / (1.0 + extra)
+    assert found == pytest.approx(0.5 * np.log(ratio) - np.log(2.0), rel=1e-6)
 
 
 def test_a_constant_density_is_one_over_the_volume():
