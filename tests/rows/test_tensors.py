@@ -32,7 +32,7 @@ from support import as_memmap, assert_certified, assert_same_cluster, features, 
 torch = pytest.importorskip("torch")
 
 from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
-from dominantsets.rows import tensor_features, tensor_operations, tensors  # noqa: E402
+from dominantsets.rows import fused, tensor_features, tensor_operations, tensor_scores, tensors  # noqa: E402
 from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import tensor_dual, tensor_few, tensor_problem  # noqa: E402
@@ -857,6 +857,22 @@ def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     monkeypatch.setattr(tensors, "_room", {})
     with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
         as_similarity(X, "sqeuclidean")
+
+
+def test_scores_that_do_not_fit_are_made_in_blocks(device, monkeypatch):
+    def too_large(self):
+        raise torch.OutOfMemoryError
+
+    S = as_similarity(torch.tensor(features(60, 4), dtype=torch.float32, device=device), "sqeuclidean")
+    numbers = [np.ones(2), np.full(2, 0.5), np.zeros(2)]
+    cores = Cores(S.rows.mix_each(S.recipe, [(np.arange(30), np.full(30, 1 / 30))] * 2), *numbers)
+    scores = tensor_scores.Scores(tensor_operations.local(S.rows.block, S.recipe), cores)
+    monkeypatch.setattr(tensor_scores, "WORTH_A_KERNEL", 1)
+    monkeypatch.setattr(fused, "usable", lambda device: True)
+    monkeypatch.setattr(tensor_scores.Scores, "_swept", too_large)
+    for ours, plain in zip(scores.best(), scores.plainly(), strict=True):
+        assert torch.equal(ours, plain)
+    assert not fused.broken
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])

@@ -45,7 +45,11 @@ class Scores:
         level = here.work == torch.float32 and (here.static is not None or here.scale is not None)
         if not (large and level and fused.usable(here.device)):
             return self.plainly()
-        return fused.with_fallback(self._swept, self.plainly)
+        try:
+            return fused.with_fallback(self._swept, self.plainly)
+        except torch.OutOfMemoryError:  # it holds a few numbers of every object, the plain form of a block
+            pass
+        return self.plainly()  # outside the handler, which holds on to what did not fit
 
     def plainly(self) -> tuple[Tensor, Tensor]:
         """All scores in float64, block after block."""

@@ -15,7 +15,6 @@ import triton
 import triton.language as tl
 
 FEW_TILES = 8  # that a program goes through
-MOMENTS = 2**28  # numbers of what programs have summed, of all of them together
 
 
 def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any, Any]:
@@ -31,15 +30,16 @@ def products(X: Any, objects: Any, owner: Any, W: Any, center: Any) -> tuple[Any
 
 
 def moments(
-    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: Any, unit: bool
+    X: Any, tiles: Any, weights: Any, inside: Any, W: Any, center: Any, root: Any, unit: bool, numbers: int
 ) -> tuple[Any, Any]:
     """Sums of weights times u and of ``inside`` times u (in float64), and of inside (u - w)(u - w)'.
 
-    A program goes through a few tiles of one start; their sums are added in the order of the tiles. ``root``
-    is one number in float64 on the device: Triton takes numbers of Python as float32.
+    A program goes through a few tiles of one start, so many that what all of them have summed is about
+    ``numbers``; this is added in the order of the tiles. ``root`` is one number in float64 on the device:
+    Triton takes numbers of Python as float32.
     """
     d, most = X.shape[1], tiles.per_start
-    few = max(FEW_TILES, -(-len(tiles) * d * d // MOMENTS))
+    few = max(FEW_TILES, -(-len(tiles) * d * d // numbers))
     parts = -(-most // few)
     owner = np.repeat(np.arange(tiles.s), parts)
     first = tiles.first_tile[owner] + few * (np.arange(len(owner)) - (np.cumsum(parts) - parts)[owner])

@@ -314,7 +314,7 @@ class TensorDual:
         sums, second = plain() if exact or not self._summable else fused.with_fallback(
             lambda: fused.kernels().moments(
                 local.features.stored, tiles, weighed.weights, weighed.inside, W, local.center, self._root,
-                local.formula.unit,
+                local.formula.unit, allowed(PART_NUMBERS, self.device),
             ), plain,
         )  # fmt: skip
         image, mean = sums[:, :d], sums[:, d:] / mass[:, None]
