@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 NEEDS = {  # what a module imports at its top, or its example needs
-    "torch": ["rows/tensors.py", "rows/tensor_*.py", "rows/fused.py", "rows/tiles.py", "solvers/tensor_*.py"],
+    "torch": [
+        "rows/tensors.py", "rows/tensor_*.py", "rows/fused.py", "rows/graphs.py", "rows/tiles.py",
+        "solvers/tensor_*.py",
+    ],  # fmt: skip
     "dask": ["rows/parquet.py"],
     "pyarrow": ["rows/parquet.py"],
-    "triton": ["rows/triton_kernels.py"],
+    "triton": ["rows/triton_*.py"],
     "matplotlib": ["plotting/*.py", "app/*.py", "app/experiments/*.py"],
     "skimage": ["segmentation.py", "app/*.py", "app/experiments/*.py"],
     "typer": ["app/cli.py", "app/commands/*.py"],
