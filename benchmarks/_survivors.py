@@ -453,7 +453,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     },
     "compiled/interrupts.py": {
         ": 0.002 -> 1.002": SIZE,
-        "kept: if hasattr(signal, 'pthread_kill') -> if not hasattr(signal, 'pthread_kill')": (
+        "_again: if hasattr(signal, 'pthread_kill') -> if not hasattr(signal, 'pthread_kill')": (
             False,
             "the other way, for systems without it, works here, too",
         ),
