@@ -12,9 +12,13 @@ import pytest
 
 NEEDS = {  # what a module imports at its top, or its example needs
     "torch": [
-        "rows/tensors.py", "rows/tensor_*.py", "rows/fused.py", "rows/graphs.py", "rows/tiles.py",
+        "rows/tensors.py",
+        "rows/tensor_*.py",
+        "rows/fused.py",
+        "rows/graphs.py",
+        "rows/tiles.py",
         "solvers/tensor_*.py",
-    ],  # fmt: skip
+    ],
     "dask": ["rows/parquet.py"],
     "pyarrow": ["rows/parquet.py"],
     "triton": ["rows/triton_*.py"],
