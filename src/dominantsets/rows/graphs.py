@@ -43,7 +43,7 @@ class Replays:
         global broken
         now = torch.cuda.current_stream(self._device)
         if self._device not in _beside:
-            _beside[self._device] = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+            _beside[self._device] = torch.cuda.Stream(self._device)
         beside = _beside[self._device]
         beside.wait_stream(now)
         with torch.cuda.stream(beside):
