@@ -62,7 +62,7 @@ def test_the_demo_tells_its_stories(tmp_path, monkeypatch):
         assert words in result.output
     page = (tmp_path / "out" / "demo.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 7
-    assert "http" not in page.replace("http-equiv", "")  # nothing is loaded from elsewhere
+    assert "://" not in page  # nothing is loaded from elsewhere (a picture's letters may spell "http")
     assert len(list((tmp_path / "out").glob("*.png"))) == 7
 
 
