@@ -129,7 +129,7 @@ def chain(n: int, links: int = 7, seed: int = 0) -> sp.csr_array:
 
 def test_a_cluster_of_a_graph_costs_what_it_touches():
     """After the first one no array as long as the graph is made, not even of bytes."""
-    n = 200_000
+    n = 600_000  # small objects of 50 clusters take a tenth of a megabyte
     clusters = peel(as_similarity(chain(n)), 50)
     sizes = [len(next(clusters))]
     tracemalloc.start()
