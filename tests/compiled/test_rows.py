@@ -66,9 +66,3 @@ def test_removed_objects_have_no_payoff():
     r = np.array([1.0, -2.0, 3.0])
     rows.mask(r, np.array([True, False, True]))
     assert r.tolist() == [1.0, -np.inf, 3.0]
-
-
-def test_a_label_is_given_once():
-    labels = np.array([-1, 0, -1, -1])
-    rows.give_label(labels, np.array([0, 1, 3]), 7)
-    np.testing.assert_array_equal(labels, [7, 0, -1, 7])

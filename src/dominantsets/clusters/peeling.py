@@ -11,7 +11,7 @@ import numpy as np
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.significance import Judgement, judge
-from dominantsets.compiled import rows as compiled_rows
+from dominantsets.compiled.members import claim, taken_by
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Folded
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
@@ -84,7 +84,7 @@ class Extraction:
         if self._judged:
             self.judgements.append(judge(self._problem, found))
             self._refused = 0 if self.judgements[-1].alone else self._refused + 1
-        compiled_rows.give_label(self._labels, found.members, self.n_clusters)
+        claim(self._labels, found.members, taken_by(self._labels, found.members), self.n_clusters)
         self.n_clusters += 1
         _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
 

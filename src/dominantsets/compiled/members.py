@@ -53,7 +53,7 @@ def fresh_of_each(labels: Ints, sets: list[Ints]) -> Ints:
     """
     members, ends = joined(sets), np.cumsum([one.size for one in sets])
     parts = thread_slices(labels.size, OBJECTS)
-    found = parallel_map(lambda part: _fresh(labels[part], members, ends, part.start), parts)
+    found = parallel_map(lambda part: _claim_each(labels[part].copy(), members, ends, part.start, 0), parts)
     return np.asarray(np.sum(found, axis=0))
 
 
@@ -89,25 +89,9 @@ def _first_from(members: Ints, begin: int, end: int, object_: int) -> int:
 
 
 @compiled
-def _fresh(labels: Ints, members: Ints, ends: Ints, low: int) -> Ints:
-    taken = labels >= 0
-    counts = np.zeros(ends.size, dtype=np.int64)
-    begin = 0
-    for k in range(ends.size):
-        for j in range(_first_from(members, begin, ends[k], low), ends[k]):
-            i = members[j] - low
-            if i >= labels.size:
-                break
-            if not taken[i]:
-                taken[i] = True
-                counts[k] += 1
-        begin = ends[k]
-    return counts
-
-
-@compiled
-def _claim_each(labels: Ints, members: Ints, ends: Ints, low: int, first: int) -> None:
-    begin = 0
+def _claim_each(labels: Ints, members: Ints, ends: Ints, low: int, first: int) -> Ints:
+    """Of the objects from ``low`` on: how many each set gets."""
+    counts, begin = np.zeros(ends.size, dtype=np.int64), 0
     for k in range(ends.size):
         for j in range(_first_from(members, begin, ends[k], low), ends[k]):
             i = members[j] - low
@@ -115,7 +99,9 @@ def _claim_each(labels: Ints, members: Ints, ends: Ints, low: int, first: int) -
                 break
             if labels[i] < 0:
                 labels[i] = first + k
+                counts[k] += 1
         begin = ends[k]
+    return counts
 
 
 @compiled

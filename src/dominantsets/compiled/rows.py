@@ -89,11 +89,3 @@ def mask(r: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
     """Set r = -inf for removed objects."""
     for i in range(r.size):
         r[i] = r[i] if alive[i] else -np.inf
-
-
-@compiled
-def give_label(labels: NDArray[np.int64], members: NDArray[np.int64], label: int) -> None:
-    """Give these objects a label; one that has one keeps it."""
-    for i in members:
-        if labels[i] < 0:
-            labels[i] = label
