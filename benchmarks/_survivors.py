@@ -405,7 +405,13 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "glance_square: 0 -> 1": (True, "a square matrix has as many columns as rows"),
         "pick: cols.size > 64 -> cols.size >= 64": SPEED,
     },
-    "compiled/members.py": {": 2 ** 13 -> 2 * 13": SIZE, ": 2 -> 3": SIZE, ": 13 -> 14": SIZE},
+    "compiled/members.py": {
+        ": 2 ** 13 -> 2 * 13": SIZE,
+        ": 2 ** 16 -> 2 * 16": SIZE,
+        ": 2 -> 3": SIZE,
+        ": 13 -> 14": SIZE,
+        "joined: 8 -> 9": SIZE,
+    },
     "compiled/modes.py": {
         "settle: if gap >= reach -> if not gap >= reach": (
             False,
