@@ -21,7 +21,7 @@ from dominantsets._replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 
-_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius", "global_gap")
+_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius", "global_gap", "unit")
 
 
 class Snapshot(NamedTuple):
@@ -142,6 +142,7 @@ class Checkpoint:
             row["margin"] = None if np.isinf(cluster.margin) else cluster.margin
             about["clusters"].append(row)
             arrays[f"members_{k}"], arrays[f"weights_{k}"] = cluster.members, cluster.weights
+            arrays[f"undecided_{k}"] = cluster.undecided
             if cluster.center is not None:
                 arrays[f"center_{k}"] = cluster.center
         if random_state is not None:
@@ -171,6 +172,7 @@ def _snapshot(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
                 margin=np.inf if margin is None else margin,
                 status=status,
                 center=content.get(f"center_{k}"),
+                undecided=content[f"undecided_{k}"],
                 **row,
             )
         )

@@ -246,6 +246,11 @@ class Similarity(ABC):
             raise NotImplementedError(f"{type(self).__name__} has no similarity of an object to its copy.")
         return np.full(len(objects), self.self_similarity)
 
+    def kappa_of(self, objects: Ints, shift: Any) -> Floats:
+        """The shift plus the similarity of objects to copies of themselves (to anything, where unknown)."""
+        own = self.largest() if self.self_similarity is None else self.self_similarities(objects)
+        return np.asarray(own + shift)
+
     def alike_to_copies(self, objects: Ints) -> Floats:
         """The same where objects have weights: what the copies for which they stand have in common."""
         return self.self_similarities(objects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,8 +69,12 @@ class Graph(Similarity):
 
         return EqualizedGraph(self)
 
-    def largest(self) -> float:
+    @cached_property
+    def _largest(self) -> float:
         return float(self._A.data.max(initial=0.0))
+
+    def largest(self) -> float:
+        return self._largest
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         cols = np.asarray(cols)

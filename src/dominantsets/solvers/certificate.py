@@ -62,7 +62,7 @@ def certify(
     problem = problem.in_component_of(x)
     status, face = outcome.status, outcome.face
     strict: bool | None = False if outcome.weak else None
-    f, low, high, outside, ball = problem.recomputed(x) if recomputed is None else recomputed
+    f, low, high, outside, unit, ball = problem.recomputed(x) if recomputed is None else recomputed
     gap = max(0.0, high - f, outside - f)
     margin = f - outside
     scale = scale_of(f, problem.shift)
@@ -93,6 +93,7 @@ def certify(
         center=center,
         radius=radius,
         global_gap=2.0 * gap if outcome.best or whole else None,
+        unit=unit,
     )
 
 

@@ -132,5 +132,7 @@ class ChunkProblem(HostProblem):
             history = ascent.trace() if options.trace else None
             outcome = Outcome(x, ascent.passes, end, history, ascent.face())
             ball = similarity.ball_of(one.mixture.normalised(), f)
-            out.append(certify(self, outcome, options, Recomputed(f, low, high, outside, ball)))
+            out.append(
+                certify(self, outcome, options, Recomputed(f, low, high, outside, self.unit_of(x), ball))
+            )
         return out

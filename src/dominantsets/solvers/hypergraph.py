@@ -67,7 +67,7 @@ class Hypergraph:
         outside = np.delete(r, x.support)
         mean = float(x.weights @ inside)
         top = float(outside.max()) if outside.size else -np.inf
-        return Recomputed(mean, float(inside.min()), float(inside.max()), top)
+        return Recomputed(mean, float(inside.min()), float(inside.max()), top, mean)
 
     def from_face_maximum(self, x: Point) -> float:
         """0 where f is strictly concave on the face near x, else inf: f is not quadratic."""

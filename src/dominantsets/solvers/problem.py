@@ -51,12 +51,13 @@ class Outcome(NamedTuple):
 
 
 class Recomputed(NamedTuple):
-    """f, the smallest and largest payoff inside, the largest outside, and the ball, where there is one."""
+    """f, the smallest and largest payoff inside, the largest outside, the unit, and the ball, where there is one."""
 
     f: float
     low: float
     high: float
     outside: float
+    unit: float
     ball: tuple[Floats, float] | None = None
 
 
@@ -234,7 +235,12 @@ class Problem:
         payoffs = self.payoffs(x)
         low, high, outside = payoffs.extremes(x.support)
         ball = self.similarity.ball(x.support, x.weights, payoffs.f)
-        return Recomputed(payoffs.f, low, high, outside, ball)
+        return Recomputed(payoffs.f, low, high, outside, self.unit_of(x), ball)
+
+    def unit_of(self, x: Point) -> float:
+        r"""The unit of tolerances, :math:`\sum_i \kappa_i x_i^2`: no constant of the similarity enters."""
+        kappa = self.similarity.kappa_of(x.support, self.shift_of(x.support))
+        return max(0.0, float(np.sum(kappa * np.square(x.weights))))
 
     def from_face_maximum(self, x: Point) -> float:
         """How far the maximum on the face of x is from it, in units of the weights; inf: there is none."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 
-PROVEN = 1e-6  # relative gap up to which a cluster is called the best
+PROVEN = 1e-6  # largest global gap, in units of the cluster, up to which it is called the best
 
 
 class Status(enum.Enum):
@@ -206,10 +206,10 @@ class DominantSet:
         f minus the largest r of an object outside; +inf where no object is outside. Positive: no
         outsider would gain by joining.
     strict : bool or None
-        Whether the second-order conditions prove a strict local maximum (the Hessian is negative
-        definite on the face, and the margin is positive there). None: not proved, because the support is
-        large, x is not yet nearly stationary, or so far from the maximum of its face that a member may
-        leave or an outsider enter on the way.
+        True: proved that x stands for a strict local maximum, a dominant set; its members are these, apart from
+        objects that are ``undecided``. False: proved that no strict local maximum has these members (the
+        Hessian is not negative definite on their face, or an object outside gains by joining). None: neither
+        is proved, because the support is large, x is not yet nearly stationary, or rounding hides it.
     n_iter : int
         Iterations made.
     status : Status
@@ -227,6 +227,14 @@ class DominantSet:
     global_gap : float or None
         No point of the simplex has a value more than this above: 0, up to rounding, for the global maximum.
         None where that is not known; see :func:`dominantsets.global_optimum`.
+    unit : float
+        :math:`\sum_i \kappa_i x_i^2`, where :math:`\kappa_i` is the shift plus the similarity of object i to
+        itself (the largest similarity, where there is none). Tolerances are relative to it: unlike the value,
+        it stays the same if a constant is added to all similarities and subtracted from the shift, and if
+        one object lies far away.
+    undecided : ndarray of int
+        Objects for which rounding cannot tell whether they are members of the strict maximum: outsiders with
+        a payoff that cannot be told from f, and members with a weight that cannot be told from 0.
     """
 
     members: Ints
@@ -243,6 +251,8 @@ class DominantSet:
     center: Floats | None = field(default=None, repr=False)
     radius: float | None = None
     global_gap: float | None = None
+    unit: float = 0.0
+    undecided: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -255,13 +265,9 @@ class DominantSet:
         )
 
     @property
-    def _unit(self) -> float:
-        return max(self.value, self.value - self.shift)
-
-    @property
     def proven(self) -> bool:
-        """Whether no other dominant set has a higher value, up to a millionth of it."""
-        return self.global_gap is not None and self.global_gap <= PROVEN * max(self._unit, 0.0)
+        """Whether no point of the simplex has a higher value, up to a millionth of the unit."""
+        return self.global_gap is not None and self.global_gap <= PROVEN * self.unit
 
     @property
     def _standing(self) -> str:
@@ -282,5 +288,4 @@ class DominantSet:
     @property
     def relative_gap(self) -> float:
         """The gap in the unit in which ``tol`` is given."""
-        unit = self._unit
-        return self.gap / unit if unit > 0 else (0.0 if self.gap <= 0 else np.inf)
+        return self.gap / self.unit if self.unit > 0 else (0.0 if self.gap <= 0 else np.inf)

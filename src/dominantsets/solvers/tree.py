@@ -143,7 +143,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     for node, start, stop in zip(nodes.tolist(), starts, stops, strict=True):
         members = sequence[start:stop]
         x, payoff = weights[members], r[members]
-        f = float(x @ payoff)
+        f, unit = float(x @ payoff), max(0.0, run.c) * float(x @ x)
         above = int(run.above[node])
         # all members meet an outsider no lower than at the next merge, so its payoff is that merge's
         outside = similarity.top - float(tree.height[above - tree.n]) if above >= 0 else -np.inf
@@ -154,11 +154,14 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
                 value=f + shift,
                 gap=max(0.0, float(payoff.max()) - f, outside - f),
                 margin=f - outside,
-                strict=run.strict(node, Recomputed(f, float(payoff.min()), float(payoff.max()), outside)),
+                strict=run.strict(
+                    node, Recomputed(f, float(payoff.min()), float(payoff.max()), outside, unit)
+                ),
                 n_iter=1,
                 status=Status.CONVERGED,
                 shift=shift,
                 algorithm="exact",
+                unit=unit,
             )
         )
     return clusters
