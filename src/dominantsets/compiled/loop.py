@@ -271,9 +271,7 @@ def _move(walk: Walk, k: int, weight: float) -> None:
 @compiled
 def ascend(
     rule: int,
-    alpha: float,
     alphas: NDArray[np.float64],
-    tol: float,
     floor: float,
     budget: int,
     columns: NDArray[np.float64],
@@ -286,10 +284,9 @@ def ascend(
     """Up to ``budget`` steps of one rule; returns (why it came back, steps done).
 
     Row ``slot[i]`` of ``columns`` is column i of the similarity (off the diagonal; what stands on the
-    diagonal is never used); ``alphas`` are what is subtracted there, one number where all share it, and
-    ``alpha`` is the unit of the tolerance. ``stamp[slot]`` is set to the time of its last use. Comes back
-    with LOOK where the running gap says converged, is below ``floor`` or nothing moves: the caller
-    recomputes before it accepts that.
+    diagonal is never used); ``alphas`` are what is subtracted there, one number where all share it.
+    ``stamp[slot]`` is set to the time of its last use. Comes back with LOOK where the running gap is at most
+    ``floor`` or nothing moves: the caller recomputes, and decides.
     """
     tracing = record.f.size > 0
     done = 0
@@ -300,7 +297,7 @@ def ascend(
         f, scale = walk.numbers[0], walk.numbers[1]
         r_i, r_j = walk.r[i], walk.r[j]
         gap = r_i - f
-        if gap <= floor or gap <= tol * max(f, f + alpha) or (i == j and rule != FW):
+        if gap <= max(floor, 0.0) or (i == j and rule != FW):
             code = LOOK
             break
         x_i, x_j = walk.y[i] * scale, walk.y[j] * scale

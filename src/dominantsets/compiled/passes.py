@@ -19,6 +19,8 @@ SAFE, NEWTON = 7, 8  # the values of Step
 EPS = float(np.finfo(np.float64).eps)
 STRETCH = 8.0  # how many times its length a step may be taken where it does not close in
 PATIENCE = 3  # steps in a row without progress that mean a stall
+# Tried distances of J's eigenvalues from 1: a distance between two of them is taken as the smaller one.
+ROOMS = (0.5, 0.125, 2.0**-6, 2.0**-10, 2.0**-15, 2.0**-20, 2.0**-26, 2.0**-32)
 BATCH = 32  # candidates after which the running bound of a sweep is renewed
 PIECE = 128  # rows of one product when moments are summed: they stay in the cache, and BLAS on one thread
 
@@ -323,9 +325,16 @@ def _factor(J: NDArray[np.float64], raised: float, L: NDArray[np.float64]) -> bo
 
 
 @compiled
-def definite(J: NDArray[np.float64], slack: float) -> bool:
-    """Whether (1 - slack) I - J has a Cholesky factor."""
-    return _factor(J, -slack, np.empty_like(J))
+def room(J: NDArray[np.float64], slack: float) -> float:
+    """How far the eigenvalues of J are proved to lie below 1: one of ROOMS, 0 (it is open) or -1 (one is above).
+
+    ``slack`` is what rounding may do to J and to a Cholesky factor, as a norm.
+    """
+    L = np.empty_like(J)
+    for least in ROOMS:
+        if _factor(J, -least - slack, L):
+            return least
+    return 0.0 if _factor(J, 2.0 * slack, L) else -1.0
 
 
 @compiled
@@ -427,6 +436,17 @@ def accept_steps(
 
 
 @compiled
+def mass_of(inverse: NDArray[np.float64], members: NDArray[np.int64]) -> float:
+    """The sum of 1 / kappa over the members: one over it is at most the unit of any weights on them."""
+    if inverse.size == 1:
+        return inverse[0] * members.size
+    total = 0.0
+    for k in range(members.size):
+        total += inverse[members[k]]
+    return total
+
+
+@compiled
 def small_climb(
     X: Any, form: Affine, center: NDArray[np.float64], inverse: NDArray[np.float64],
     alive: NDArray[np.bool_], offset: float, shift: float, reach: float, tol: float, budget: int,
@@ -447,7 +467,7 @@ def small_climb(
         length = np.sqrt(np.sum(g * g))
         bound = 2.0 * reach * length
         unit = max(abs(f), abs(shift), reach * np.sqrt(np.sum(w * w)))
-        if bound <= tol * max(f, f + shift) or bound <= 4.0 * EPS * unit or members.size < d:
+        if bound <= max(tol / mass_of(inverse, members), 4.0 * EPS * unit) or members.size < d:
             break
         first, second = np.zeros(d), np.zeros((d, d))
         mass = moments(X, members, form, center, w, inverse, first, second)

@@ -21,13 +21,8 @@ from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Cores, Recipe, Rows
 from dominantsets.rows.points import Points
 from dominantsets.rows.rule import Rule
-from dominantsets.similarity.expansion import (
-    Expansion,
-    by_eigenvectors,
-    negative_definite_on_face,
-    top_by_products,
-    top_of,
-)
+from dominantsets.similarity.expansion import Expansion, by_eigenvectors, top_by_products, top_of
+from dominantsets.similarity.faces import EPS, negative_definite_on_face
 
 AXES = 128  # of the points that stand for objects
 PROFILES = 64  # objects to which similarities describe an object that has no features
@@ -251,6 +246,31 @@ class Similarity(ABC):
         own = self.largest() if self.self_similarity is None else self.self_similarities(objects)
         return np.asarray(own + shift)
 
+    @property
+    def magnitude(self) -> float:
+        """The largest number that payoffs are sums of, as far as that is known without a look at all pairs."""
+        return self.level
+
+    @property
+    def terms(self) -> int:
+        """How many products make one similarity; 0 where similarities are given."""
+        return 0
+
+    def rounding_of(self, m: int) -> float:
+        """How far a weighted mean of m similarities may be off: the one bound that certificates use.
+
+        A sum of m terms, in any order, is off by at most m eps / 2 of the sum of their sizes; a similarity made
+        of products is a sum, too. The factor 4 covers intermediate numbers, as in M - |p|² - |q|² + 2 p · q.
+        """
+        return 2.0 * (m + self.terms + 16.0) * EPS * self.magnitude
+
+    def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
+        """Bounds of distances between rows: of members, and of an outsider at the margin from these.
+
+        None where similarities are no products of rows.
+        """
+        return None
+
     def alike_to_copies(self, objects: Ints) -> Floats:
         """The same where objects have weights: what the copies for which they stand have in common."""
         return self.self_similarities(objects)
@@ -323,7 +343,7 @@ class Similarity(ABC):
         every = np.arange(self.n)
         A = self.block(every, every)
         A[np.diag_indices_from(A)] = -shift
-        return negative_definite_on_face(A)
+        return negative_definite_on_face(A, self.rounding_of(1))
 
     def top_outside(self, seeds: Ints) -> float:
         r"""A shift of the others above which every dominant set meets the seeds (docs/theory-seeds.md).
@@ -552,6 +572,10 @@ class OfRows(Similarity):
     def formula(self) -> Any:
         """What makes similarities of rows."""
         return self.recipe.formula
+
+    @property
+    def terms(self) -> int:
+        return self.rows.d
 
     @property
     def in_memory(self) -> bool:

@@ -1,4 +1,4 @@
-"""Matrices as products of rows, and bounds of their eigenvalues that rounding cannot break."""
+"""Matrices as products of rows, and upper bounds of their eigenvalues."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
-
 from dominantsets._typing import Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -57,38 +55,3 @@ def top_by_products(product_with: Callable[[Floats], Floats], n: int, rounds: in
         # half of the last y keeps it positive, and from swinging between two sides
         y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
     return top * (1.0 + 1e-9)
-
-
-def negative_definite_on_face(B: Floats) -> bool:
-    r"""Whether :math:`z^T B z < 0` for all :math:`z \ne 0` with :math:`\sum z = 0`.
-
-    In the basis :math:`e_k - e_0` the form is a matrix of one row less; its negative must have a
-    Cholesky factor. A multiple of the identity as large as rounding is subtracted first.
-    """
-    return _face_factor(B) is not None
-
-
-def to_maximum_on_face(B: Floats, r: Floats) -> Floats | None:
-    r"""Bounds of the z with :math:`\sum z = 0` for which :math:`r + B z` is level; None: there is no maximum.
-
-    From a point with payoffs r it leads to the only maximum on the affine hull of the face. What the payoffs
-    are rounded by may lead as far as it does through the least pivot.
-    """
-    factor = _face_factor(B)
-    if factor is None:
-        return None
-    if not factor.size:
-        return np.zeros(1)
-    z = cho_solve((factor, True), r[1:] - r[0], check_finite=False)
-    rounding = 8 * EPS * len(B) * float(np.abs(B).max()) / float(np.square(factor.diagonal()).min())
-    return np.asarray(np.abs(np.concatenate([[z.sum()], z])) + rounding)
-
-
-def _face_factor(B: Floats) -> Floats | None:
-    """The Cholesky factor of minus B in the basis of the face; None where there is none."""
-    C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
-    C[np.diag_indices_from(C)] -= len(B) * EPS * max(float(np.abs(B).max()), 1e-300) * 4
-    try:
-        return np.asarray(cholesky(C, lower=True, check_finite=False)) if C.size else C
-    except LinAlgError:
-        return None

@@ -179,6 +179,26 @@ class LowRank(OfRows):
     def largest(self) -> float:
         return float(self.formula.largest(self.longest))
 
+    @property
+    def magnitude(self) -> float:
+        return self.largest()
+
+    def kappa_of(self, objects: Ints, shift: Any) -> Floats:
+        if self.formula.unit:  # one number, without a look at the rows; that of rows of length 0 is less
+            return np.asarray(self.least_own + shift + np.zeros(len(objects)))
+        return super().kappa_of(objects, shift)
+
+    def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
+        """Members of a ball are at most its diameter apart; an outsider at the margin lies just outside.
+
+        Those farther out have a margin that grows with the square of their distance, so it is the nearest one
+        that counts.
+        """
+        if radius is None:
+            return 2.0 * self.formula.root * self.longest, 2.0 * self.formula.root * self.longest
+        out = float(np.sqrt(radius**2 + max(margin, 0.0))) if np.isfinite(margin) else radius
+        return 2.0 * self.formula.root * radius, self.formula.root * (radius + out)
+
     def self_similarities(self, objects: Ints) -> Floats:
         if self.formula.has_bias:
             return np.full(len(objects), self.offset)

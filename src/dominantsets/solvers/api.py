@@ -18,6 +18,7 @@ from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
+from dominantsets.solvers.dual import DENSE_LIMIT, Dual
 from dominantsets.solvers.exponential import replicate_exponentially
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -96,6 +97,16 @@ class HostProblem(Problem):
             x = Point(x.support[inside], weights / weights.sum())
         outcome = METHODS[options.algorithm](problem, x, options, monitor)
         return certify(problem, outcome, options)
+
+    def room_of(self, objects: Ints) -> float | None:
+        kappa = self.similarity.kappa_of(objects, self.shift_of(objects))
+        if self.similarity.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
+            return None
+        dual = Dual(self)
+        if min(objects.size, dual.d) > DENSE_LIMIT:
+            return None
+        middle = dual.image(objects, np.full(objects.size, 1.0 / objects.size))
+        return dual.jacobian_on(objects, middle).room(objects.size)
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
@@ -302,5 +313,6 @@ def solve(
     if folded is not None:
         return unfolded(found, folded)
     if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
-        return replace(found, global_gap=2.0 * found.gap)
+        error = problem.payoff_error(Point(found.members, found.weights))
+        return replace(found, global_gap=2.0 * (found.gap + error))
     return found

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Floats
+from dominantsets._typing import Ints
+from dominantsets.similarity.faces import EPS as EPS
 from dominantsets.solvers.options import SolverOptions
-from dominantsets.solvers.problem import Outcome, Point, Recomputed
+from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
 
-STRICT_LIMIT = 500  # members up to which the second-order test is made (it costs their cube)
-EPS = float(np.finfo(np.float64).eps)
-STATIONARY = 1e-6  # how far members' payoffs may lie from f, relative, for it to mean anything
-LEVEL = 1e-12  # how far they may lie apart, relative, where a solver's word on the face is taken
-HELD = 1e-9  # of the largest weight, that each member then has
+STATIONARY = 1e-3  # largest gap, in units of the cluster, from which a proof is tried
+NOTHING = np.empty(0, dtype=np.int64)
 # what a solver's claim becomes where the recomputed gap is above tolerance
 _CLAIMS = {
     Status.CONVERGED: Status.STALLED,
@@ -24,67 +22,55 @@ _CLAIMS = {
 }
 
 
-def scale_of(f: float, shift: float) -> float:
-    """The unit of a relative gap: max(f, f + shift), local to the cluster."""
-    return max(f, f + shift)
+class Verdict(NamedTuple):
+    """Whether a point stands for a strict maximum, the objects that rounding leaves open, and how many it has.
+
+    ``count`` are the objects on which f was shown to be concave.
+    """
+
+    strict: bool | None
+    undecided: Ints = NOTHING
+    count: int = 0
 
 
-class Certifiable(Protocol):
-    """What a certificate asks: of a similarity's problem, or of a hypergraph."""
+def tolerance(tol: float, unit: float, f: float, shift: float, m: int) -> float:
+    """The gap up to which a point of m members counts as converged: tol units, or what rounding leaves of it.
 
-    shift: float
-
-    def in_component_of(self, x: Point) -> Certifiable:
-        """The same, kept to the component in which x has most of its mass."""
-
-    def recomputed(self, x: Point) -> Recomputed:
-        """f, and the payoffs inside and outside, from the weights alone."""
-
-    def from_face_maximum(self, x: Point) -> float:
-        """How far the maximum on the face of x is from it, in units of the weights; inf: there is none."""
-
-    def is_everybody(self, x: Point) -> bool:
-        """Whether all objects are members and f is quadratic: a strict maximum is then the only one."""
+    A gap is a difference of sums of m terms of the size of f or the shift; their errors add up as random signs
+    do. No proof rests on it.
+    """
+    return max(tol * unit, 4.0 * EPS * (1.0 + np.sqrt(m)) * max(abs(f), abs(f + shift), abs(shift)))
 
 
 def certify(
-    problem: Certifiable, outcome: Outcome, options: SolverOptions, recomputed: Recomputed | None = None
+    problem: Problem, outcome: Outcome, options: SolverOptions, recomputed: Recomputed | None = None
 ) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
-    A status that speaks of the gap is set anew from the recomputed one, so that none rests on a number
-    that has drifted. What a solver knows of the face (``face``: the Hessian is negative definite there) is
-    not tested again; whether the margin is positive always is.
+    Nothing is taken over from the solver but the weights, the eigenvalues of J on their support (a function of
+    the support), and what the theorem of a tree says. A status that speaks of the gap is set anew.
     """
     members, weights = outcome.x
     weights = weights / weights.sum()
     x = Point(members, weights)
     problem = problem.in_component_of(x)
-    status, face = outcome.status, outcome.face
-    strict: bool | None = False if outcome.weak else None
-    f, low, high, outside, unit, ball = problem.recomputed(x) if recomputed is None else recomputed
-    gap = max(0.0, high - f, outside - f)
-    margin = f - outside
-    scale = scale_of(f, problem.shift)
+    status = outcome.status
+    seen = problem.recomputed(x) if recomputed is None else recomputed
+    gap = max(0.0, seen.high - seen.f, seen.outside - seen.f)
     if status in _CLAIMS:
-        status = Status.CONVERGED if gap <= options.tol * scale else _CLAIMS[status]
-    if strict is None and stationary(f, low, high, outside, problem.shift):
-        if face is False or not undecided(f, low, high, outside, problem.shift):
-            strict = False
-        elif face and settled(f, low, high, outside, problem.shift, weights):
-            strict = True
-        elif members.size <= STRICT_LIMIT:
-            strict = proved(problem.from_face_maximum(x), f, gap, outside, problem.shift)
+        allowed = tolerance(options.tol, seen.unit, seen.f, problem.shift, members.size)
+        status = Status.CONVERGED if gap <= allowed else _CLAIMS[status]
+    verdict = judge(problem, x, outcome, seen)
     # where f is concave its tangent bounds it: f(y) - f(x) <= 2 r'(y - x)
-    whole = bool(strict) and problem.is_everybody(x)
-    center, radius = ball or (None, None)
+    whole = bool(verdict.strict) and problem.is_everything(verdict.count)
+    center, radius = seen.ball or (None, None)
     return DominantSet(
         members=members,
         weights=weights,
-        value=f + problem.shift,
+        value=seen.f + problem.shift,
         gap=gap,
-        margin=margin,
-        strict=strict,
+        margin=seen.f - seen.outside,
+        strict=verdict.strict,
         n_iter=outcome.n_iter,
         status=status,
         trace=outcome.trace,
@@ -92,42 +78,75 @@ def certify(
         algorithm=options.algorithm,
         center=center,
         radius=radius,
-        global_gap=2.0 * gap if outcome.best or whole else None,
-        unit=unit,
+        global_gap=2.0 * (gap + problem.payoff_error(x)) if outcome.best or whole else None,
+        unit=seen.unit,
+        undecided=verdict.undecided,
     )
 
 
-def stationary(f: float, low: float, high: float, outside: float, shift: float) -> bool:
-    """Whether payoffs are level on both sides: a member that is about to leave has one far below f."""
-    gap = max(0.0, high - f, outside - f)
-    return max(gap, f - low) <= max(0.0, STATIONARY * scale_of(f, shift))
+def judge(problem: Problem, x: Point, outcome: Outcome, seen: Recomputed) -> Verdict:
+    """Whether x stands for a strict maximum: Proposition 4 of docs/theory-dual.md.
 
-
-def undecided(f: float, low: float, high: float, outside: float, shift: float) -> bool:
-    """Whether only the second-order test can tell if the maximum is strict."""
-    gap = max(0.0, high - f, outside - f)
-    return stationary(f, low, high, outside, shift) and beyond_rounding(f - outside, f, gap, shift)
-
-
-def settled(f: float, low: float, high: float, outside: float, shift: float, weights: Floats) -> bool:
-    """Whether x is so near the maximum of its face that support and margin are those of the maximum."""
-    scale = scale_of(f, shift)
-    level, clear = high - low <= LEVEL * scale, f - outside > STATIONARY * scale
-    return level and clear and bool(weights.min() > HELD * weights.max())
-
-
-def proved(distance: float, f: float, gap: float, outside: float, shift: float) -> bool | None:
-    r"""Whether the maximum on the face, at a distance, is a strict one of the simplex; None: that is open.
-
-    No similarity is negative, so where no weight changes by more than a share :math:`\rho < 1/2` of itself,
-    the members stay the same and an outsider's payoff grows by no more than that share; f does not fall.
+    First of its members alone. Where an outsider is so close that it may belong to the maximum, it and others
+    like it are taken in, and the maximum on all of them is looked at.
     """
-    if distance == np.inf:
-        return False
-    margin = f - outside - distance * max(outside, 0.0)
-    return True if distance < 0.5 and beyond_rounding(margin, f, gap, shift) else None
+    f, low, high, outside, unit, ball = seen
+    members = x.support
+    error = problem.payoff_error(x)
+    if outcome.weak:
+        return Verdict(False)
+    if outcome.face:  # the tree's theorem: only the margin is left to see
+        return Verdict(True if beyond_rounding(f - outside, f, high - f, problem.shift) else None)
+    if max(high - f, outside - f, f - low) > STATIONARY * unit:
+        return Verdict(None)
+    spread = high - low + 2.0 * error
+    radius = None if ball is None else float(np.sqrt(ball[1] ** 2 + spread))
+    room = problem.room_of(members) if outcome.room is None else outcome.room
+    face = problem.face_of(members, room, radius, f - outside)
+    if not face.concave:
+        return Verdict(face.concave)
+    needed = spread + spread * face.outside
+    if f - outside > needed:
+        return _verdict(x, members, spread * face.weights)
+    if f - outside < -needed and np.all(x.weights > spread * face.weights):
+        return Verdict(False)  # the face has its maximum here, and an outsider gains there
+    ties = problem.near(x, f - 2.0 * needed)
+    if ties is None or ties.size > members.size:
+        return Verdict(None)
+    return _with_ties(problem, x, seen, ties, error)
+
+
+def _with_ties(problem: Problem, x: Point, seen: Recomputed, ties: Ints, error: float) -> Verdict:
+    """As ``judge``, of members and some outsiders that may be members too."""
+    f, low, high, outside, _, ball = seen
+    among = np.union1d(x.support, ties)
+    payoffs = problem.payoffs(x)
+    beyond = payoffs.largest_outside(among)
+    spread = max(high, outside) - low + 2.0 * error
+    lowest = float(payoffs.of(ties).min())
+    radius = None if ball is None else float(np.sqrt(ball[1] ** 2 + spread + max(0.0, f - lowest)))
+    face = problem.face_of(among, problem.room_of(among), radius, f - beyond)
+    if not face.concave or f - beyond <= spread + spread * face.outside:
+        return Verdict(None)  # of more objects than the members it may be bent where theirs is not
+    return _verdict(x, among, spread * face.weights)
+
+
+def _verdict(x: Point, among: Ints, moved: np.ndarray) -> Verdict:
+    """A strict maximum, with those undecided for which 0 is within reach; None where that is all of them."""
+    weights = np.zeros(among.size)
+    weights[np.searchsorted(among, x.support)] = x.weights
+    open_to = weights <= np.broadcast_to(moved, weights.shape)
+    return Verdict(None) if open_to.all() else Verdict(True, among[open_to], among.size)
 
 
 def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:
     """Whether a margin is positive, however payoffs were rounded and whatever the gap leaves open."""
-    return margin > max(gap, 8 * EPS * max(abs(scale_of(f, shift)), abs(shift)))
+    return margin > max(gap, 8 * EPS * max(abs(f), abs(f + shift), abs(shift)))
+
+
+def scale_of(f, shift):  # TEMPORARY
+    return max(f, f + shift)
+
+
+def undecided(f, low, high, outside, shift):  # TEMPORARY
+    return beyond_rounding(f - outside, f, max(0.0, high - f, outside - f), shift)

@@ -25,7 +25,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.rows.base import Mask, Mixture
 from dominantsets.similarity.low_rank import LowRank
-from dominantsets.solvers.certificate import EPS
+from dominantsets.similarity.faces import EPS
 from dominantsets.solvers.chunk_pass import (
     NOWHERE,
     Boundary,
@@ -54,7 +54,7 @@ class ChunkPoint(Iterate):
         self, w: Floats, tau: float, sums: SupportSums, f: float, total: float, *, width: float, miss: float,
         stride: float,
     ) -> None:  # fmt: skip
-        super().__init__(w, tau, int(sums.objects), sums.image / total, f)
+        super().__init__(w, tau, int(sums.objects), sums.image / total, f, 1.0 / sums.mass)
         self.total = total
         self.mean = w + sums.first / sums.mass  # tau moves by this times dw while the support stays
         self.width = width  # about this far on either side of tau a band should reach

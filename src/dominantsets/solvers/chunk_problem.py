@@ -84,6 +84,12 @@ class ChunkProblem(HostProblem):
         """U'x of a point."""
         return np.asarray(self.similarity.formula.root * self.similarity.mix(*x).rows)
 
+    def near(self, x: Point, level: float) -> Ints | None:
+        return None
+
+    def room_of(self, objects: Ints) -> float | None:
+        return None
+
     def _solve(self, options: SolverOptions, monitor: Monitor, start: Any) -> DominantSet:
         return self._ascend([self.image(start)], options, monitor)[0]
 
@@ -130,7 +136,7 @@ class ChunkProblem(HostProblem):
         for (ascent, end), one, (low, high, outside, f) in zip(reached, found, numbers, strict=True):
             x = Point(one.members, one.weights / one.mixture.total)
             history = ascent.trace() if options.trace else None
-            outcome = Outcome(x, ascent.passes, end, history, ascent.face())
+            outcome = Outcome(x, ascent.passes, end, history, ascent.room())
             ball = similarity.ball_of(one.mixture.normalised(), f)
             out.append(
                 certify(self, outcome, options, Recomputed(f, low, high, outside, self.unit_of(x), ball))

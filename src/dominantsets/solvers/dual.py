@@ -25,7 +25,7 @@ from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, threa
 from dominantsets.rows.base import blas
 from dominantsets.rows.memory import PIECE_BYTES
 from dominantsets.similarity.low_rank import require_concave
-from dominantsets.solvers.certificate import EPS
+from dominantsets.similarity.faces import EPS
 from dominantsets.solvers.problem import Problem
 
 SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
@@ -36,8 +36,9 @@ DENSE_LIMIT = 2_000  # unknowns up to which Newton's matrix is factorised
 class Iterate:
     """x(w) for one w, as far as an ascent needs it."""
 
-    def __init__(self, w: Floats, tau: float, size: int, image: Floats, f: float) -> None:
+    def __init__(self, w: Floats, tau: float, size: int, image: Floats, f: float, unit: float) -> None:
         self.w, self.tau, self.size, self.f = w, tau, size, f
+        self.unit = unit  # one over the sum of 1 / kappa: not above the unit of x(w), by Cauchy and Schwarz
         self.image = image  # U'x(w), the safe step's target
         self.residual = image - w
         self.length = math.sqrt(self.residual @ self.residual)
@@ -47,14 +48,14 @@ class DualPoint(Iterate):
     """x(w) for one w, with its members and their weights."""
 
     def __init__(
-        self, w: Floats, tau: float, members: Ints, weights: Floats, image: Floats, f: float
+        self, w: Floats, tau: float, members: Ints, weights: Floats, image: Floats, f: float, inverse: Floats
     ) -> None:
-        super().__init__(w, tau, int(members.size), image, f)
+        super().__init__(w, tau, int(members.size), image, f, 1.0 / passes.mass_of(inverse, members))
         self.members, self.weights = members, weights
 
     @property
     def parts(self) -> tuple[Floats, float, Ints, Floats, Floats, float]:
-        """The arguments that it was made of."""
+        """The arguments that it was made of, but for kappa."""
         return self.w, self.tau, self.members, self.weights, self.image, self.f
 
 
@@ -101,7 +102,7 @@ class Dual:
                 rows.plain, w, form, self.center, inverse, self.problem.alive, self._guess, self.keep
             )
             self._guess = members
-            return DualPoint(w, tau, members, weights, image, f + offset)
+            return DualPoint(w, tau, members, weights, image, f + offset, inverse)
         s = rows.products(w, form._replace(constant=float(self.center @ w)), self.problem.alive, self._s)
         tau, count = self._locate(s)
         self._guess = members = self.keep[:count].copy()
@@ -118,7 +119,7 @@ class Dual:
         weights /= total
         image = self.root / total * (rows.plain_mix(members, scaled) - reach * self.center)
         f = float(image @ image) + offset - square / total**2 + 2.0 * lean / total
-        return DualPoint(w, tau, members, weights, image, f)
+        return DualPoint(w, tau, members, weights, image, f, inverse)
 
     def _locate(self, s: Floats) -> tuple[float, int]:
         """tau, and how many objects exceed it: they stand in ``keep``, in order."""
@@ -140,6 +141,11 @@ class Dual:
         if self._jacobian is None or not np.array_equal(self._jacobian.members, members):
             self._jacobian = _SupportJacobian(self, members, about)
         return self._jacobian
+
+
+def rounding_of_jacobian(J: Floats, count: int) -> float:
+    """How far J, a sum of ``count`` products, and a Cholesky factor of I - J may be off, as a norm."""
+    return 4.0 * EPS * (count + len(J) + 16.0) * max(1.0, float(np.trace(J)))
 
 
 class Jacobian:
@@ -198,12 +204,16 @@ class Jacobian:
         step = vectors @ (along / (sizes + mu))
         return (self.matvec(step) if self.small else step) + rest / (1.0 + mu)
 
-    def definite(self) -> bool:
-        """Whether I - J is positive definite, beyond rounding: a proof of a strict maximum on the face."""
-        slack = 4 * EPS * len(self.matrix) * max(1.0, float(np.abs(self.matrix).max()))
+    def room(self, count: int) -> float:
+        """How far the eigenvalues of J, of so many members, are proved to lie below 1: see ``passes.room``."""
+        slack = rounding_of_jacobian(self.matrix, count)
         if self._compact:
-            return passes.definite(self.matrix, slack)
-        return bool(dpotrf(self._identity_minus(1.0 - slack), lower=1, overwrite_a=1)[1] == 0)
+            return passes.room(self.matrix, slack)
+        for least in passes.ROOMS:
+            if dpotrf(self._identity_minus(1.0 - least - slack), lower=1, overwrite_a=1)[1] == 0:
+                return least
+        above = dpotrf(self._identity_minus(1.0 + 2.0 * slack), lower=1, overwrite_a=1)[1] != 0
+        return -1.0 if above else 0.0
 
     def _identity_minus(self, one: float) -> Floats:
         out = np.negative(self.matrix)

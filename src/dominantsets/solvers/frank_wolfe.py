@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from dominantsets.compiled import loop
-from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.similarity.faces import EPS
+from dominantsets.solvers.certificate import tolerance
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
@@ -84,6 +85,8 @@ class _Ascent:
         walk.place[members] = np.arange(members.size)
         loop.survey(walk)
         self.since_refresh = 0
+        unit = self.problem.unit_of(Point(members, walk.y[members]))
+        self.goal = tolerance(self.tol, unit, self.f, self.problem.shift, members.size)
 
     @property
     def f(self) -> float:
@@ -100,15 +103,15 @@ class _Ascent:
         return float(self.walk.r[self.walk.counters[loop.TOP]]) - self.f
 
     def until(self, max_iter: int, monitor: Monitor) -> Status:
-        shift, shifts, columns = self.problem.shift, self.problem.shifts, self.problem.columns
+        shifts, columns = self.problem.shifts, self.problem.columns
         while True:
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
             budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
             record = self._room(budget)
             code, steps = loop.ascend(
-                self.rule, shift, shifts, self.tol, self.floor, budget, columns.array, columns.slot,
-                columns.stamp, columns.clock, self.walk, record,
+                self.rule, shifts, max(self.floor, self.goal), budget, columns.array, columns.slot, columns.stamp,
+                columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
                 self._log.extend(np.column_stack([part[:steps] for part in record]).tolist())
@@ -126,7 +129,7 @@ class _Ascent:
                     return status
             monitor.calibrate(steps)
             size = int(self.walk.counters[loop.SIZE])
-            halt = monitor.report(self.n_iter, self.f + shift, self.gap, size)
+            halt = monitor.report(self.n_iter, self.f + self.problem.shift, self.gap, size)
             if halt is not None:
                 return halt
 
@@ -135,9 +138,9 @@ class _Ascent:
         self.refresh()
         f, gap, unit = self.f, self.gap, self.unit
         same = self.rule != loop.FW and (self.walk.counters[loop.TOP] == self.walk.counters[loop.LOW])
-        if gap <= self.tol * scale_of(f, self.problem.shift) or gap <= 0.0:
+        if gap <= max(self.goal, 0.0):
             return Status.CONVERGED
-        if same or gap <= 4 * EPS * unit:
+        if same:
             return Status.STALLED
         better = f > self.best[0] + 4 * EPS * unit or gap < 0.9 * self.best[1]
         self.stale = 0 if better else self.stale + 1

@@ -28,7 +28,7 @@ import numpy as np
 from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import hypergraph as compiled
-from dominantsets.similarity.expansion import negative_definite_on_face
+from dominantsets.similarity.faces import negative_definite_on_face
 from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of

@@ -15,7 +15,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled.passes import PATIENCE
-from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.similarity.faces import EPS
 from dominantsets.solvers.dual import Dual, DualPoint, Iterate, Jacobian
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -99,7 +99,7 @@ class NewtonAscent(Generic[_P]):
         """Why there is nothing left to do, if there is not."""
         if self.point is None:
             return None
-        if self.bound <= max(tol * scale_of(self.point.f, self.dual.shift), self.rounding):
+        if self.bound <= max(tol * self.point.unit, self.rounding):
             return Status.CONVERGED
         if self.stale >= PATIENCE:
             return Status.STALLED
@@ -146,10 +146,10 @@ class NewtonAscent(Generic[_P]):
         self.rows.append((before.f, self.bound, before.size, int(kind)))
         self.point, self.kind = after, Step.NEWTON
 
-    def face(self) -> bool | None:
-        """Whether the Hessian is negative definite on the face that was reached, where that is known."""
-        jacobian = self.dual.jacobian(self.reached())
-        return None if jacobian is None else jacobian.definite()
+    def room(self) -> float | None:
+        """How far J is below 1 on the support that was reached, where that is known."""
+        jacobian, size = self.dual.jacobian(self.reached()), self.reached().size
+        return None if jacobian is None else jacobian.room(size)
 
     def trace(self) -> Trace:
         """The trace of all steps."""
@@ -160,7 +160,7 @@ class NewtonAscent(Generic[_P]):
         point = self.reached()
         assert isinstance(point, DualPoint)
         history = self.trace() if trace else None
-        return Outcome(Point(point.members, point.weights), self.passes, status, history, self.face())
+        return Outcome(Point(point.members, point.weights), self.passes, status, history, self.room())
 
 
 def ascend_many(
@@ -225,7 +225,7 @@ def _run_ahead(ascent: NewtonAscent[DualPoint], dual: Dual, tol: float, budget: 
         ascent.radius, ascent.stretch, ascent.stale, point.parts, dual.keep, rows,
     )  # fmt: skip
     if done:
-        ascent.point = DualPoint(*reached)
+        ascent.point = DualPoint(*reached, dual.inv_kappa)
         ascent.passes += made
         ascent.rows.extend(
             [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]

@@ -19,14 +19,13 @@ from dataclasses import replace
 import numpy as np
 
 from dominantsets._typing import Floats
-from dominantsets.solvers.certificate import scale_of
 from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import Log, Status, Step
 
-ROUGH = 1e-3  # relative gap within the cap at which a level gives way to the next
+ROUGH = 1e-3  # gap within the cap, relative to the value, at which a level gives way to the next
 STEPS = 200  # of one level at most
 FAR = 1e6  # caps that a step may pass on the way to its projection
 SLACK = 1e-9  # how far below the cap, relative, a weight is that it does not bind
@@ -96,7 +95,7 @@ class _Path:
         pace = self.cap / spread if spread > 0.0 else 1.0
         while self.n_iter < last:
             gap = largest_within(self.r, self.cap) - self.f
-            if gap <= ROUGH * scale_of(self.f, self.problem.shift) or gap <= 0.0:
+            if gap <= ROUGH * max(self.f, self.f + self.problem.shift) or gap <= 0.0:
                 return None
             d = project(self.x + pace * self.r, self.cap) - self.x
             Bd = self._product(d)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.similarity.base import Similarity
-from dominantsets.similarity.expansion import to_maximum_on_face
+from dominantsets.similarity.faces import EPS, OPEN, Face, low_rank_face, matrix_face
 from dominantsets.solvers.result import Status, Trace
 
+MATRIX_LIMIT = 500  # objects up to which a face is tested by the matrix itself, which costs their cube
 CACHE_BYTES = 2**28  # columns of a features similarity that a run keeps
 
 
@@ -45,13 +46,14 @@ class Outcome(NamedTuple):
     n_iter: int
     status: Status
     trace: Trace | None = None
-    face: bool | None = None  # whether the Hessian is negative definite on the face, where that is known
-    weak: bool = False  # whether it is known to be no strict maximum
+    room: float | None = None  # of the dual: how far J is below 1 on the face, see Jacobian.room
+    face: bool | None = None  # of a tree: whether it proves that f is strictly concave on the face
+    weak: bool = False  # of a tree: whether it proves that this is no strict maximum
     best: bool = False  # whether no point of the simplex has a higher f
 
 
 class Recomputed(NamedTuple):
-    """f, the smallest and largest payoff inside, the largest outside, the unit, and the ball, where there is one."""
+    """f, the smallest and largest payoff inside, the largest outside, the unit, and the ball, if any."""
 
     f: float
     low: float
@@ -242,16 +244,42 @@ class Problem:
         kappa = self.similarity.kappa_of(x.support, self.shift_of(x.support))
         return max(0.0, float(np.sum(kappa * np.square(x.weights))))
 
-    def from_face_maximum(self, x: Point) -> float:
-        """How far the maximum on the face of x is from it, in units of the weights; inf: there is none."""
-        B: Floats = self.similarity.block(x.support, x.support)
-        B[np.diag_indices_from(B)] = -self.shift_of(x.support)
-        z = to_maximum_on_face(B, B @ x.weights)
-        return np.inf if z is None else float(np.max(z / x.weights))
+    def payoff_error(self, x: Point) -> float:
+        """How far recomputed payoffs, and f, may be off by rounding."""
+        own = float(np.max(np.abs(self.shift_of(x.support) * x.weights)))
+        return float(self.similarity.rounding_of(x.support.size)) + 4.0 * EPS * own
 
-    def is_everybody(self, x: Point) -> bool:
-        """Whether all objects are members: where the maximum is strict, f is concave, and it the only one."""
-        return x.support.size == self.n_alive and self.similarity.components is None
+    def face_of(self, objects: Ints, room: float | None, radius: float | None, margin: float) -> Face:
+        """What is proved of f on the simplex of some objects.
+
+        ``room`` is that of the dual for them, where it is known. Radius and margin are those of their ball.
+        """
+        similarity, shift = self.similarity, self.shift_of(objects)
+        extents = similarity.extents(radius, margin)
+        kappa = similarity.kappa_of(objects, shift) if extents is not None else np.zeros(1)
+        face = OPEN
+        if extents is not None and room is not None and float(kappa.min()) > 0.0:
+            face = low_rank_face(room, np.broadcast_to(kappa, objects.shape), *extents)
+        if face.concave is None and objects.size <= MATRIX_LIMIT:
+            B: Floats = similarity.block(objects, objects)
+            B[np.diag_indices_from(B)] = -shift
+            face = matrix_face(B, similarity.rounding_of(1), similarity.magnitude)
+        return face
+
+    def room_of(self, objects: Ints) -> float | None:
+        """How far J is below 1 on some objects, where a dual tells."""
+        return None
+
+    def near(self, x: Point, level: float) -> Ints | None:
+        """Objects outside x with a payoff above a level; None where that would cost another round."""
+        payoffs = self.payoffs(x)
+        if payoffs.others > level:  # objects without an edge to x: all of them
+            return None
+        return np.setdiff1d(payoffs.above(level)[0], x.support, assume_unique=True)
+
+    def is_everything(self, count: int) -> bool:
+        """Whether so many objects are all there are: where f is concave on them it has one maximum."""
+        return count == self.n_alive and self.similarity.components is None
 
     def is_alive(self, objects: Ints) -> NDArray[np.bool_]:
         """Which of these objects are alive."""

@@ -206,8 +206,8 @@ class DominantSet:
         f minus the largest r of an object outside; +inf where no object is outside. Positive: no
         outsider would gain by joining.
     strict : bool or None
-        True: proved that x stands for a strict local maximum, a dominant set; its members are these, apart from
-        objects that are ``undecided``. False: proved that no strict local maximum has these members (the
+        True: proved that x stands for a strict local maximum, a dominant set; its members are these, apart
+        from objects that are ``undecided``. False: proved that no strict local maximum has these members (the
         Hessian is not negative definite on their face, or an object outside gains by joining). None: neither
         is proved, because the support is large, x is not yet nearly stationary, or rounding hides it.
     n_iter : int

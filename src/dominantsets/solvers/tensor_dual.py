@@ -32,6 +32,7 @@ from dominantsets.rows.base import blas
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed, fast_products, to_numpy
 from dominantsets.rows.tiles import Sums, Tiles
+from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.monitor import Stopwatch
 
@@ -54,6 +55,7 @@ class Trial(NamedTuple):
     image: Tensor  # U'x
     f: Tensor
     mean: Tensor  # the support's rows, weighted by 1 / kappa: the derivative of tau
+    mass: Tensor  # the sum of 1 / kappa of the support
     jacobian: Tensor | None
     tiles: Tiles
     weights: Tensor  # as the tiles are
@@ -239,7 +241,7 @@ class TensorDual:
                 return self.at(W, shift, torch.minimum(bound, guess), known=True)
         image, mean, jacobian = self._moments(W, tiles, weighed)
         f = torch.linalg.vecdot(image, image) - weighed.spent + self.local.formula.offset
-        return Trial(weighed.tau, image, f, mean, jacobian, tiles, weighed.weights)
+        return Trial(weighed.tau, image, f, mean, weighed.mass, jacobian, tiles, weighed.weights)
 
     def _split(self, W: Tensor, shift: Tensor, level: Tensor | None, known: bool) -> Trial:
         """x(w) for the two halves of the starts, one after the other."""
@@ -250,11 +252,11 @@ class TensorDual:
         lists = [trial.tiles.chosen(which) for trial, which in members]
         tiles = Tiles(torch.cat([o for o, _ in lists]), np.concatenate([c for _, c in lists]))
         weights = tiles.spread(torch.cat([trial.weights[which] for trial, which in members]))
-        tau, image, f, mean = (torch.cat([a, b]) for a, b in zip(one[:4], other[:4], strict=True))
+        tau, image, f, mean, mass = (torch.cat([a, b]) for a, b in zip(one[:5], other[:5], strict=True))
         jacobian = None
         if one.jacobian is not None and other.jacobian is not None:
             jacobian = torch.cat([one.jacobian, other.jacobian])
-        return Trial(tau, image, f, mean, jacobian, tiles, weights)
+        return Trial(tau, image, f, mean, mass, jacobian, tiles, weights)
 
     def tiled(self, s: int, objects: Tensor, owner: Tensor) -> Tiles:
         """What ``above`` has found, start after start."""
@@ -352,8 +354,8 @@ class TensorDual:
                 second.add(starts, add(piece.view(len(owner), -1).double()))
         return sums.all, second.all if self.newton else None
 
-    def definite(self, W: Tensor, shift: Tensor, tiles: Tiles, weights: Tensor) -> Tensor:
-        """Whether I - J is positive definite, beyond rounding, at supports of the starts: in float64."""
+    def rooms(self, W: Tensor, shift: Tensor, tiles: Tiles, weights: Tensor, counts: Tensor) -> Tensor:
+        """How far J is below 1 at supports of the starts, in float64: as ``passes.room``."""
         kappa = tiles.spread(self.local.own_at(tiles.flat)) + self._shift_of(tiles, shift)
         inverse = torch.where(tiles.valid, 1.0 / kappa, 0.0)
         mass = tiles.total(inverse)
@@ -361,11 +363,24 @@ class TensorDual:
         _, _, jacobian = self._moments(W, tiles, weighed, exact=True)
         assert jacobian is not None
         d = jacobian.shape[1]
-        eps = torch.finfo(torch.float64).eps
-        slack = 4 * eps * d * jacobian.abs().amax((1, 2)).clamp_min(1.0)
+        trace = jacobian.diagonal(dim1=1, dim2=2).sum(1)
+        slack = 4.0 * EPS * (counts + d + 16.0) * trace.clamp_min(1.0)
         eye = torch.eye(d, dtype=torch.float64, device=self.device)
-        failed: Tensor = torch.linalg.cholesky_ex((1.0 - slack)[:, None, None] * eye - jacobian).info
-        return failed == 0
+
+        def below(level: Tensor, some: Tensor) -> Tensor:
+            matrices = level[:, None, None] * eye - jacobian[some]
+            return torch.linalg.cholesky_ex(matrices).info == 0
+
+        rooms = torch.zeros_like(slack)
+        left = torch.arange(len(slack), device=self.device)
+        for least in passes.ROOMS:
+            found = below(1.0 - least - slack[left], left)
+            rooms[left[found]] = least
+            left = left[~found]
+            if not len(left):
+                return rooms
+        rooms[left[~below(1.0 + 2.0 * slack[left], left)]] = -1.0
+        return rooms
 
     # Newton's steps ---------------------------------------------------------------------------------------
 
@@ -393,11 +408,11 @@ class TensorDual:
         places = torch.from_numpy(which).to(J.device)
         J[places] = before[places]
 
-    def told(self, trial: Trial) -> tuple[Floats, Floats, Floats, Floats]:
-        """tau, f, U'x and the mean row of every start, on the host: one copy."""
-        d = trial.image.shape[1]
-        table = to_numpy(torch.cat([trial.tau[:, None], trial.f[:, None], trial.image, trial.mean], 1))
-        return table[:, 0], table[:, 1], table[:, 2 : 2 + d], table[:, 2 + d :]
+    def told(self, trial: Trial) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """tau, f, U'x, the mean row and the sum of 1 / kappa of every start, on the host: one copy."""
+        d, numbers = trial.image.shape[1], torch.stack([trial.tau, trial.f, trial.mass], 1)
+        table = to_numpy(torch.cat([numbers, trial.image, trial.mean], 1))
+        return table[:, 0], table[:, 1], table[:, 3 : 3 + d], table[:, 3 + d :], table[:, 2]
 
     def at_host(self, W: Floats, shift: Floats, level: Floats | None) -> Trial:
         """x(w) for rows w on the host."""

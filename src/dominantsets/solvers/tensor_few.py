@@ -42,6 +42,7 @@ class FewTrial(NamedTuple):
     f: Floats
     image: Floats
     mean: Floats
+    mass: Floats
     jacobian: Floats
 
 
@@ -100,7 +101,7 @@ class FewDual:
         self._below, self._lifted, self._inverse = empty(s, size), empty(s, size), empty(s, size)
         self._pair = empty(2, s, size)  # weights (or what becomes of them), and 1 / kappa of members
         self._top, self._tau, self._sums = empty(s, 1), empty(s, 1), empty(2, s)
-        self._table = empty(s, 3 + 2 * d + d * d)
+        self._table = empty(s, 4 + 2 * d + d * d)
         self._sent = empty(s, d + 2)  # w, shift, level
         card = device.type == "cuda"
         self._from_host = torch.empty((s, d + 2), dtype=torch.float64, pin_memory=card)
@@ -172,8 +173,8 @@ class FewDual:
             torch.bmm(squares.transpose(1, 2), squares, out=self._seconds)
             torch.sum(self._seconds, 0, out=second[k])
         second -= (mass[:, None] * away)[:, :, None] * away[:, None, :]
-        numbers = [self._tau + self._top, f[:, None], changed[:, None], image, mean, second.view(s, -1)]
-        torch.cat(numbers, 1, out=self._table)
+        numbers = torch.stack([(self._tau + self._top)[:, 0], f, changed, mass], 1)
+        torch.cat([numbers, image, mean, second.view(s, -1)], 1, out=self._table)
 
     def _mixed(self, shares: Tensor) -> Tensor:
         """Sums of shares (several × s × objects) times rows u, block after block."""
@@ -229,12 +230,12 @@ class FewDual:
                 break
             self.clock.counts["more rounds"] += 1
             self.replays(self._narrowed)
-        image, mean, jacobian = np.split(table[:, 3:], [d, 2 * d], axis=1)
-        return FewTrial(table[:, 0], table[:, 1], image, mean, jacobian.reshape(s, d, d))
+        image, mean, jacobian = np.split(table[:, 4:], [d, 2 * d], axis=1)
+        return FewTrial(table[:, 0], table[:, 1], image, mean, table[:, 3], jacobian.reshape(s, d, d))
 
-    def told(self, trial: FewTrial) -> tuple[Floats, Floats, Floats, Floats]:
-        """tau, f, U'x and the mean row of every start."""
-        return trial[:4]
+    def told(self, trial: FewTrial) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """tau, f, U'x, the mean row and the sum of 1 / kappa of every start."""
+        return trial[:5]
 
     def steps(self, J: Floats, g: Floats, radius: Floats) -> Floats:
         """Solve (I - J) step = g within a ball, for every start."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import passes
-from dominantsets.solvers.certificate import EPS
+from dominantsets.similarity.faces import EPS
 from dominantsets.solvers.monitor import Monitor, Stopwatch
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import Status
@@ -29,8 +29,8 @@ class Together(Protocol):
     def at_host(self, W: Floats, shift: Floats, level: Floats | None) -> Any:
         """x(w) for every row w; ``level`` holds lower bounds of tau, where they are known."""
 
-    def told(self, trial: Any) -> tuple[Floats, Floats, Floats, Floats]:
-        """tau, f, U'x and the mean row of every start."""
+    def told(self, trial: Any) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """tau, f, U'x, the mean row and the sum of 1 / kappa of every start."""
 
     def steps(self, J: Any, g: Floats, radius: Floats) -> Floats:
         """Newton's steps within a ball."""
@@ -69,6 +69,7 @@ class _Points(NamedTuple):
     f: Floats
     image: Floats
     mean: Floats
+    mass: Floats
     length: Floats  # of the residual
     radius: Floats
     stretch: Floats
@@ -86,20 +87,19 @@ def ascend_together(
     """Climb from every row of W until each is done; Ctrl-C and the clock are checked between passes."""
     done, s = [], len(W)
     trial = dual.at_host(W, shifts, None)
-    tau, f, image, mean = dual.told(trial)
+    tau, f, image, mean, mass = dual.told(trial)
     length = np.linalg.norm(image - W, axis=1)
     points = _Points(
-        np.arange(s), shifts, W, tau, f, image, mean, length, 2.0 * length, np.ones(s),
+        np.arange(s), shifts, W, tau, f, image, mean, mass, length, 2.0 * length, np.ones(s),
         np.zeros(s, dtype=np.int64), np.ones(s, dtype=np.int64), np.zeros(s, dtype=bool),
     )  # fmt: skip
     jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # where the accepted point is in `trial`
     halt: Status | None = None
     while True:
         try:
-            scale = np.maximum(points.f, points.f + points.shift)
             bound = 2.0 * dual.reach * points.length
             rounding = _rounding(dual, points)
-            settled = bound <= np.maximum(options.tol * scale, rounding)
+            settled = bound <= np.maximum(options.tol / points.mass, rounding)
             stalled = points.stale >= passes.PATIENCE
             over = settled | stalled | (points.passes >= options.max_iter)
             dual.clock.add("newton")
@@ -152,11 +152,11 @@ def _proposed(dual: Together, points: _Points, jacobian: Any) -> tuple[Floats, F
 
 
 def _received(
-    points: _Points, target: Floats, told: tuple[Floats, Floats, Floats, Floats], stride: Floats,
+    points: _Points, target: Floats, told: tuple[Floats, ...], stride: Floats,
     rounding: Floats,
 ) -> tuple[_Points, Flags]:  # fmt: skip
     """The rule of ``passes.accept_step`` for every start, and which of them have moved."""
-    tau, f, image, mean = told
+    tau, f, image, mean, mass = told
     length = np.linalg.norm(image - target, axis=1)
     radius, stretch, stale = points.radius.copy(), points.stretch.copy(), points.stale.copy()
     refused, moved = points.refused.copy(), np.empty(f.size, dtype=bool)
@@ -170,8 +170,8 @@ def _received(
 
     return _Points(
         points.number, points.shift, now(target, points.w), now(tau, points.tau), now(f, points.f),
-        now(image, points.image), now(mean, points.mean), now(length, points.length), radius, stretch, stale,
-        points.passes + 1, refused,
+        now(image, points.image), now(mean, points.mean), now(mass, points.mass),
+        now(length, points.length), radius, stretch, stale, points.passes + 1, refused,
     ), moved  # fmt: skip
 
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from dominantsets._typing import Flags, Floats, Ints
-from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows import tensor_operations
 from dominantsets.rows.tensor_operations import FormulaTensors
@@ -19,7 +18,8 @@ from dominantsets.rows.tensors import allowed, in_smaller_blocks, to_numpy, to_n
 from dominantsets.rows.tiles import Tiles
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.api import HostProblem
-from dominantsets.solvers.certificate import EPS, certify, undecided
+from dominantsets.solvers.certificate import STATIONARY, certify
+from dominantsets.solvers.dual import Jacobian
 from dominantsets.solvers.monitor import Monitor, Stopwatch
 from dominantsets.solvers.options import SolverOptions, starting_point
 from dominantsets.solvers.problem import Outcome, Point, Recomputed
@@ -170,8 +170,24 @@ class TensorProblem(HostProblem):
         few = self._few(len(counts))
         ask = self._extremes if few is None else few.extremes
         found = ask(objects, counts, weights, shifts)
-        rows = zip(*(column.tolist() for column in found[:4]), self._balls(found), strict=True)
+        units = self._units(objects, counts, weights, shifts).tolist()
+        rows = zip(*(column.tolist() for column in found[:4]), units, self._balls(found), strict=True)
         return [Recomputed(*row) for row in rows]
+
+    def _units(self, objects: Tensor, counts: Ints, weights: Tensor, shifts: Floats) -> Floats:
+        """Sums of kappa times the square of the weights, start after start."""
+        owner = torch.repeat_interleave(torch.arange(len(counts)), torch.from_numpy(counts)).to(self.device)
+        kappa = self.local.own_at(objects) + self.rows.send(shifts)[owner]
+        extra = self._sent_extra()
+        kappa = kappa if extra is None else kappa + extra[objects]
+        nothing = torch.zeros(len(counts), dtype=torch.float64, device=self.device)
+        return to_numpy(nothing.index_add_(0, owner, kappa * weights.square()))
+
+    def near(self, x: Point, level: float) -> Ints | None:
+        return None
+
+    def room_of(self, objects: Ints) -> float | None:
+        return None
 
     def _extremes(self, objects: Tensor, counts: Ints, weights: Tensor, shifts: Floats) -> Extremes:
         """In float64: of the members, and of all objects in blocks."""
@@ -233,8 +249,8 @@ class TensorProblem(HostProblem):
         self.clock.begin()
         known = self._recomputed(ends.objects, ends.counts, ends.weights, ends.shifts)
         self.clock.add("certificate")
-        asked = [k for k, one in enumerate(known) if undecided(*one[:4], float(ends.shifts[k]))]
-        faces = self._definite(ends, asked) if asked else {}
+        asked = [k for k, one in enumerate(known) if one.high - one.low <= STATIONARY * one.unit]
+        rooms = self._rooms(ends, asked) if asked else {}
         self.clock.add("second order")
         members, shares = to_numpy_pinned(ends.objects), to_numpy_pinned(ends.weights)
         edges = np.concatenate([[0], np.cumsum(ends.counts)])
@@ -244,7 +260,7 @@ class TensorProblem(HostProblem):
             for k in range(part.start, part.stop):
                 mine = slice(int(edges[k]), int(edges[k + 1]))
                 x = Point(members[mine].copy(), shares[mine])
-                outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, faces.get(k))
+                outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, rooms.get(k))
                 out.append(certify(self._at(float(ends.shifts[k])), outcome, options, known[k]))
             return out
 
@@ -327,9 +343,10 @@ class TensorProblem(HostProblem):
         ends = ascend_together(dual, to_numpy(images), shifts, options, monitor)
         return ends[0] if len(ends) == 1 else _joined(ends)
 
-    def _definite(self, ends: AscentResult, asked: list[int]) -> dict[int, bool]:
+    def _rooms(self, ends: AscentResult, asked: list[int]) -> dict[int, float]:
+        """How far J is below 1 on the supports of some ascents, where that is known."""
         if ends.jacobian is not None:
-            return {k: _definite(ends.jacobian[k]) for k in asked}
+            return {k: Jacobian(ends.jacobian[k]).room(int(ends.counts[k])) for k in asked}
         least = float(np.min(ends.shifts))
         dual = TensorDual(self.local, least, self.alive, self.n_alive, self.clock, self._sent_extra())
         if not dual.newton:
@@ -341,7 +358,8 @@ class TensorProblem(HostProblem):
             which = torch.repeat_interleave(here, torch.from_numpy(ends.counts)).to(self.device)
             objects, weights = objects[which], weights[which]
         tiles = Tiles(objects, ends.counts[asked])
-        found = dual.definite(W, self.rows.send(ends.shifts[asked]), tiles, tiles.spread(weights))
+        sizes = self.rows.send(ends.counts[asked].astype(np.float64))
+        found = dual.rooms(W, self.rows.send(ends.shifts[asked]), tiles, tiles.spread(weights), sizes)
         return dict(zip(asked, found.tolist(), strict=True))
 
 
@@ -359,11 +377,6 @@ def _joined(ends: list[AscentResult]) -> AscentResult:
         np.concatenate(passes),
         [status for part in statuses for status in part],
     )
-
-
-def _definite(J: Floats) -> bool:
-    """Whether I - J is positive definite, beyond rounding."""
-    return bool(passes.definite(J, 4 * EPS * len(J) * max(1.0, float(np.abs(J).max()))))
 
 
 def _among(keys: Tensor, some: Tensor) -> Tensor:

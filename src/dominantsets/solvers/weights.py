@@ -81,4 +81,5 @@ def unfolded(cluster: DominantSet, folded: Folded) -> DominantSet:
     share[cluster.members] = cluster.weights / folded.counts[cluster.members]
     weights = share[folded.places]
     members = np.flatnonzero(weights)
-    return replace(cluster, members=members, weights=weights[members])
+    undecided = np.flatnonzero(np.isin(folded.places, cluster.undecided))
+    return replace(cluster, members=members, weights=weights[members], undecided=undecided)

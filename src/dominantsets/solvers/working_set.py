@@ -20,7 +20,8 @@ from scipy.linalg.lapack import dposv
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import loop
 from dominantsets.similarity.base import Similarity
-from dominantsets.solvers.certificate import EPS, scale_of
+from dominantsets.similarity.faces import EPS
+from dominantsets.solvers.certificate import tolerance
 from dominantsets.solvers.frank_wolfe import ascend
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -44,6 +45,10 @@ class Block(Similarity):
         array.flags.writeable = False
         self._array = array
         self.n = self.n_features = len(array)
+        self._largest = float(array.max(initial=0.0))
+
+    def largest(self) -> float:
+        return self._largest
 
     @property
     def stored(self) -> NDArray[np.float64]:
@@ -227,9 +232,9 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
     problem, stale, least = run.problem, 0, np.inf
     while True:
         f, gap = run.f, run.gap
-        scale = scale_of(f, problem.shift)
-        unit = max(abs(f), abs(problem.shift), abs(f + gap))
-        if gap <= tol * scale or gap <= 4 * EPS * unit:
+        size, unit = run.x.support.size, problem.unit_of(run.x)
+        goal = tolerance(tol, unit, f, problem.shift, size)
+        if gap <= goal:
             if run.fresh:
                 return Status.CONVERGED
             run.recompute()
@@ -239,7 +244,6 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         # over blocks of coordinates the gap is not monotone: every block is visited first
         if stale >= 3 + 4 * (run.x.support.size // max(1, BLOCK_LIMIT)):
             return Status.STALLED
-        size = run.x.support.size
         halt = monitor.report(run.n_iter, f + problem.shift, gap, size)
         if halt is not None:
             return halt
@@ -248,15 +252,19 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         if run.room < BLOCK_LIMIT // 8:
             if f < 0.0 and problem.similarity.is_sparse:
                 return Status.DISSOLVED  # objects without an edge to the cluster have r = 0 > f: all of them
-            run.exchange(max(INNER * gap, 0.1 * tol * scale), min(max_iter - run.n_iter, EXCHANGES))
+            run.exchange(max(INNER * gap, 0.1 * goal), min(max_iter - run.n_iter, EXCHANGES))
         else:
             entered = run.admit()
-            inner = max(INNER * gap / scale, 0.1 * tol) if scale > 0 else 0.1 * tol
+            inner = max(INNER * gap / unit, 0.1 * tol) if unit > 0.0 else 0.1 * tol
             status = run.improve(inner, max_iter - run.n_iter, monitor)
             if status in HALTING:
                 return status
         # near the end f no longer rises in floating point, the gap still falls
-        stalled = run.f <= f + 4 * EPS * unit and entered == 0 and run.gap > 0.9 * least
+        stalled = (
+            run.f <= f + 4 * EPS * max(abs(f), abs(problem.shift), abs(f + gap))
+            and entered == 0
+            and run.gap > 0.9 * least
+        )
         least = min(least, run.gap)
         stale = stale + 1 if stalled else 0
         if stalled and not run.fresh:
