@@ -142,16 +142,14 @@ def started(B: np.ndarray, x: np.ndarray) -> _kernels.Walk:
     return walk
 
 
-def ascended(rule, alphas, columns, walk, budget, *, slot=None, record=None, tol=0.0, floor=0.0, clock=0):
+def ascended(rule, alphas, columns, walk, budget, *, slot=None, record=None, floor=0.0, clock=0):
     n, columns = columns.shape[1], frozen(columns)
     slot = np.arange(n) if slot is None else slot
     stamp = np.full(len(columns), -1)
     none = _kernels.Record(np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8))
     back = _kernels.ascend(
         rule,
-        float(alphas.max()),
         alphas,
-        tol,
         floor,
         budget,
         columns,

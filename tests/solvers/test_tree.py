@@ -93,7 +93,7 @@ def test_with_ties_pairwise_ends_at_a_value_of_an_exact_answer(n, seed, shift):
         found = solve(S, algorithm="pairwise", start=i, shift=shift, tol=1e-12)
         if np.abs(values - found.value).min() > 1e-6 * max(1.0, found.value):
             assert found.margin == pytest.approx(0.0, abs=1e-9)
-            assert found.strict is False
+            assert not found.strict
 
 
 def test_copies_have_the_value_of_a_block():

@@ -326,7 +326,7 @@ def _factor(J: NDArray[np.float64], raised: float, L: NDArray[np.float64]) -> bo
 
 @compiled
 def room(J: NDArray[np.float64], slack: float) -> float:
-    """How far the eigenvalues of J are proved to lie below 1: one of ROOMS, 0 (it is open) or -1 (one is above).
+    """How far the eigenvalues of J are proved to lie below 1: one of ROOMS, 0 (open) or -1 (one is above).
 
     ``slack`` is what rounding may do to J and to a Cholesky factor, as a norm.
     """

@@ -248,7 +248,7 @@ class Similarity(ABC):
 
     @property
     def magnitude(self) -> float:
-        """The largest number that payoffs are sums of, as far as that is known without a look at all pairs."""
+        """The largest number that payoffs are sums of, as far as it is known without a look at all pairs."""
         return self.level
 
     @property
@@ -259,8 +259,8 @@ class Similarity(ABC):
     def rounding_of(self, m: int) -> float:
         """How far a weighted mean of m similarities may be off: the one bound that certificates use.
 
-        A sum of m terms, in any order, is off by at most m eps / 2 of the sum of their sizes; a similarity made
-        of products is a sum, too. The factor 4 covers intermediate numbers, as in M - |p|² - |q|² + 2 p · q.
+        A sum of m terms, in any order, is off by at most m eps / 2 of the sum of their sizes; a similarity
+        made of products is a sum, too. A factor 4 covers intermediate numbers, as in M - |p|² - |q|² + 2 p · q.
         """
         return 2.0 * (m + self.terms + 16.0) * EPS * self.magnitude
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
 from dominantsets._typing import Floats
 
 EPS = float(np.finfo(np.float64).eps)

@@ -1,13 +1,13 @@
 r"""What is proved of f on the simplex of some objects R: is it concave, and how far away is its maximum?
 
-Let x be a point of that simplex, and let :math:`|p_i| \le E` be a change of payoffs with which x satisfies the
-first-order conditions exactly: :math:`r_i + p_i = c` for members, at most c for the others of R. Where f is
-strictly concave there, it has one maximum :math:`x^*`, and :math:`z = x^* - x` has
+Let x be a point of that simplex, and let :math:`|p_i| \le E` be a change of payoffs with which x satisfies
+the first-order conditions exactly: :math:`r_i + p_i = c` for members, at most c for the others of R. Where f
+is strictly concave there, it has one maximum :math:`x^*`, and :math:`z = x^* - x` has
 
 .. math:: Q(z) = -z^T B z \le -p \cdot z,
 
-because x maximises :math:`f + 2 p \cdot y`: the first-order conditions of both points add up to this. So a lower
-bound of Q on directions that sum to 0 is an upper bound of z (docs/theory-dual.md, Proposition 4).
+because x maximises :math:`f + 2 p \cdot y`: the first-order conditions of both points add up to this. So a
+lower bound of Q on directions that sum to 0 is an upper bound of z (docs/theory-dual.md, Proposition 4).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def low_rank_face(room: float, kappa: Floats, inner: float, outer: float) -> Fac
 
     ``room`` is how far the eigenvalues of J are proved to lie below 1 (0: it is open; -1: one lies above);
     ``inner`` bounds the distance between rows of R, ``outer`` that of others from these. From
-    :math:`Q \ge room \sum \kappa_i z_i^2` follows :math:`|U^T z| \le E \sqrt{\sum 1 / \kappa_i} / room`. Weights are a
-    positive part over kappa, of values that move with :math:`u_i \cdot U^T z` and a level that moves with means of
-    these and of p: the difference of both is at most :math:`2 E + inner\,|U^T z|`.
+    :math:`Q \ge room \sum \kappa_i z_i^2` follows :math:`|U^T z| \le E \sqrt{\sum 1 / \kappa_i} / room`.
+    Weights are a positive part over kappa, of values that move with :math:`u_i \cdot U^T z` and a level that
+    moves with means of these and of p: the difference is at most :math:`2 E + inner\,|U^T z|`.
     """
     if room <= 0.0:
         return BENT if room < 0.0 else OPEN
@@ -57,8 +57,8 @@ def matrix_face(B: Floats, error: float, largest: float) -> Face:
     r"""The face of any similarities: B is their block with minus the shifts on the diagonal, up to an error.
 
     In the basis :math:`e_k - e_0` minus B is a matrix C of one row less. What rounding may do to C and to its
-    Cholesky factor L is subtracted from its diagonal first; so :math:`|C^{-1}| \le |L^{-1}|^2`. It is the norm of
-    the inverse that counts: a matrix may be nearly singular while no pivot is small.
+    Cholesky factor L is subtracted from its diagonal first; so :math:`|C^{-1}| \le |L^{-1}|^2`. It is the norm
+    of the inverse that counts: a matrix may be nearly singular while no pivot is small.
     """
     if len(B) == 1:
         return Face(True, np.zeros(1), 0.0)
@@ -83,8 +83,8 @@ def negative_definite_on_face(B: Floats, error: float = 0.0) -> bool:
 def _form(B: Floats, error: float) -> tuple[Floats, float]:
     """Minus B in the basis e_k - e_0, and by how much, as a norm, it and its Cholesky factor may be off.
 
-    Of m rows the factor is that of a matrix which differs by at most (m + 1) eps / 2 times the product of two
-    roots of the diagonal, entry by entry (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 10.3).
+    The factor is that of a matrix which differs, entry by entry, by at most (m + 1) eps / 2 times the product of
+    two roots of the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 10.3).
     """
     C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
     m, most = len(C), float(np.abs(B).max(initial=0.0))

@@ -23,7 +23,7 @@ _CLAIMS = {
 
 
 class Verdict(NamedTuple):
-    """Whether a point stands for a strict maximum, the objects that rounding leaves open, and how many it has.
+    """Whether a point stands for a strict maximum, and the objects that rounding leaves open.
 
     ``count`` are the objects on which f was shown to be concave.
     """
@@ -33,11 +33,11 @@ class Verdict(NamedTuple):
     count: int = 0
 
 
-def tolerance(tol: float, unit: float, f: float, shift: float, m: int) -> float:
-    """The gap up to which a point of m members counts as converged: tol units, or what rounding leaves of it.
+def tolerance(tol: float, unit: float, f: float, shift: float, m: int = 0) -> float:
+    """The gap at which a solver stops, and up to which a point of m members counts as converged.
 
-    A gap is a difference of sums of m terms of the size of f or the shift; their errors add up as random signs
-    do. No proof rests on it.
+    That is tol units, or what rounding leaves of a gap: a difference of sums of m terms, of the size of f or
+    the shift, with errors that add up as random signs do. No proof rests on it.
     """
     return max(tol * unit, 4.0 * EPS * (1.0 + np.sqrt(m)) * max(abs(f), abs(f + shift), abs(shift)))
 
@@ -47,8 +47,8 @@ def certify(
 ) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
-    Nothing is taken over from the solver but the weights, the eigenvalues of J on their support (a function of
-    the support), and what the theorem of a tree says. A status that speaks of the gap is set anew.
+    Nothing is taken over from the solver but the weights, a bound of J's eigenvalues on their support (which is
+    a function of the support), and what the theorem of a tree says. A status about the gap is set anew.
     """
     members, weights = outcome.x
     weights = weights / weights.sum()

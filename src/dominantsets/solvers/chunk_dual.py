@@ -24,8 +24,8 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.rows.base import Mask, Mixture
-from dominantsets.similarity.low_rank import LowRank
 from dominantsets.similarity.faces import EPS
+from dominantsets.similarity.low_rank import LowRank
 from dominantsets.solvers.chunk_pass import (
     NOWHERE,
     Boundary,

@@ -24,8 +24,8 @@ from dominantsets.compiled import passes
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
 from dominantsets.rows.base import blas
 from dominantsets.rows.memory import PIECE_BYTES
-from dominantsets.similarity.low_rank import require_concave
 from dominantsets.similarity.faces import EPS
+from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.problem import Problem
 
 SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
@@ -205,7 +205,7 @@ class Jacobian:
         return (self.matvec(step) if self.small else step) + rest / (1.0 + mu)
 
     def room(self, count: int) -> float:
-        """How far the eigenvalues of J, of so many members, are proved to lie below 1: see ``passes.room``."""
+        """How far J's eigenvalues, a sum over ``count`` members, are proved below 1: see ``passes.room``."""
         slack = rounding_of_jacobian(self.matrix, count)
         if self._compact:
             return passes.room(self.matrix, slack)

@@ -86,7 +86,7 @@ class _Ascent:
         loop.survey(walk)
         self.since_refresh = 0
         unit = self.problem.unit_of(Point(members, walk.y[members]))
-        self.goal = tolerance(self.tol, unit, self.f, self.problem.shift, members.size)
+        self.goal = tolerance(self.tol, unit, self.f, self.problem.shift)
 
     @property
     def f(self) -> float:
@@ -110,8 +110,8 @@ class _Ascent:
             budget = min(monitor.budget(), max_iter - self.n_iter, self.refresh_after - self.since_refresh)
             record = self._room(budget)
             code, steps = loop.ascend(
-                self.rule, shifts, max(self.floor, self.goal), budget, columns.array, columns.slot, columns.stamp,
-                columns.clock, self.walk, record,
+                self.rule, shifts, max(self.floor, self.goal), budget, columns.array, columns.slot,
+                columns.stamp, columns.clock, self.walk, record,
             )  # fmt: skip
             if self._trace and steps:
                 self._log.extend(np.column_stack([part[:steps] for part in record]).tolist())

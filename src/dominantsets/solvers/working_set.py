@@ -233,7 +233,7 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
     while True:
         f, gap = run.f, run.gap
         size, unit = run.x.support.size, problem.unit_of(run.x)
-        goal = tolerance(tol, unit, f, problem.shift, size)
+        goal = tolerance(tol, unit, f, problem.shift)
         if gap <= goal:
             if run.fresh:
                 return Status.CONVERGED
