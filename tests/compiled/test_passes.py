@@ -174,14 +174,18 @@ def symmetric(d, seed, largest):
 
 
 @pytest.mark.parametrize("d", [2, 3, 6])
-def test_definite_means_eigenvalues_below_1(d):
-    J, _ = symmetric(d, d, 0.9)
-    assert passes.definite(J, 0.05)
-    assert not passes.definite(J, 0.15)
-    J, _ = symmetric(d, d, 1.1)
-    assert not passes.definite(J, 0.0)
-    assert passes.definite(J, -0.15)
-    assert not passes.definite(np.eye(d), 0.0)  # no pivot is positive
+@pytest.mark.parametrize("largest", [0.3, 0.6, 0.9, 0.999, 1.0 - 1e-7, 1.0, 1.0 + 1e-7, 1.5])
+def test_room_is_at_most_the_distance_of_eigenvalues_from_1(d, largest):
+    J, _ = symmetric(d, d, largest)
+    slack = 1e-13
+    room = passes.room(J, slack)
+    if largest == 1.0:
+        assert room == 0.0
+    elif largest > 1.0:
+        assert room == -1.0
+    else:
+        assert 0.0 < room < 1.0 - largest
+        assert room == max(one for one in passes.ROOMS if one < 1.0 - largest - slack)
 
 
 @pytest.mark.parametrize("d", [2, 3, 6])
@@ -227,14 +231,17 @@ def test_where_it_is_not_definite_the_step_goes_by_the_size_of_eigenvalues(d, ra
 
 
 def test_which_steps_are_accepted():
-    f, length, rounding = 1.0, 0.5, 1e-3
+    f, length, rounding, scatter = 1.0, 0.5, 1e-3, 100.0
 
     def judged(new_f, new_length, stride=0.1, radius=1.0, stretch=1.0):
-        return passes.accept_step(f, length, new_f, new_length, rounding, stride, radius, stretch)
+        return passes.accept_step(f, length, new_f, new_length, rounding, scatter, stride, radius, stretch)
 
     assert judged(1.1, 0.9)[0]  # higher
-    assert judged(1.0005, 0.4)[0]  # level, and nearer to rest
-    assert judged(0.9995, 0.4)[0]
+    assert judged(1.0085, 0.9)[0]  # by more than 0.9² / 100
+    assert not judged(1.0080, 0.9)[0]  # the safe step gains as much: it is not sure that this one did
+    assert judged(1.0005, 0.2)[0]  # level, and nearer to rest
+    assert judged(0.9995, 0.2)[0]
+    assert not judged(0.9995, 0.4)[0]
     assert not judged(1.0005, 0.6)[0]
     assert not judged(0.99, 0.1)[0]
     assert judged(0.99, 0.1) == (False, 0.025, 1.0)  # a quarter of what was too long
@@ -254,8 +261,9 @@ def test_many_steps_are_judged_each_by_itself():
     radius, stretch, stale = np.ones(5), np.ones(5), np.full(5, 2)
     refused = np.array([False, False, True, True, False])
     moved = np.zeros(5, dtype=bool)
+    scatter = np.full(5, 1e3)
     passes.accept_steps(
-        f, length, new_f, new_length, rounding, stride, radius, stretch, stale, refused, moved
+        f, length, new_f, new_length, rounding, scatter, stride, radius, stretch, stale, refused, moved
     )
     assert moved.tolist() == [True, False, True, True, True]  # a safe step always
     assert refused.tolist() == [False, True, False, False, False]
@@ -289,6 +297,7 @@ def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
             offset,
             shift,
             reach,
+            float(np.square(U).sum()) / shift,
             tol,
             budget,
             1.0,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dominantsets import solve
-from dominantsets.similarity.faces import negative_definite_on_face
+from brute_force import Matrix, maxima_of
+from dominantsets import as_similarity, global_optimum, solve
+from dominantsets.similarity.faces import matrix_face, negative_definite_on_face
 from support import negative_on_face
 
 
@@ -82,3 +87,184 @@ def test_expansions_end_whatever_the_unit():
         found = solve(unit * A, algorithm="shrink-expand", shift=-0.5 * unit, start=2)
         assert found.status.value == "converged"
         assert found.members.tolist() == [0, 1]
+
+
+def of_squares(x: np.ndarray, offset: float, shift: float) -> Matrix:
+    """The matrix of offset - (x_i - x_j)² with minus the shift on the diagonal, in rationals."""
+    rows = [Fraction(float(v)) for v in x]
+    return [
+        [-Fraction(shift) if i == j else Fraction(offset) - (a - b) ** 2 for j, b in enumerate(rows)]
+        for i, a in enumerate(rows)
+    ]
+
+
+def stands_for_one(found, strict) -> bool:
+    """Whether a strict maximum has the members of an answer, up to those that it calls undecided."""
+    certain = set(found.members.tolist()) - set(found.undecided.tolist())
+    possible = set(found.members.tolist()) | set(found.undecided.tolist())
+    return any(certain <= set(S) <= possible for S in strict)
+
+
+def check_claims(found, B: Matrix) -> None:
+    """What an answer says about strictness is so in rationals, over all supports."""
+    strict, _ = maxima_of(B)
+    if found.strict:
+        assert stands_for_one(found, strict)
+    elif found.strict is False:
+        assert tuple(found.members.tolist()) not in strict
+
+
+def test_evenly_spaced_numbers_have_flat_faces():
+    """Five numbers 0.05 apart have J = 1 at kappa = h² m (m² - 1) / 6: the face is flat, up to rounding.
+
+    At kappa a little off, the face has its maximum far outside the simplex, while payoffs are level to 1e-17.
+    """
+    for first, h, m, shift in ((1.7, 0.05, 5, 0.01), (1.7, 0.1, 6, -0.05)):
+        x = first + h * np.arange(m)
+        S = as_similarity(x[:, None], "sqeuclidean")
+        check_claims(solve(S, shift=shift), of_squares(x, S.offset, shift))
+
+
+@given(
+    st.integers(3, 6),
+    st.sampled_from([0.05, 0.1, 0.25, 0.7, 1.0, 3.0]),
+    st.sampled_from([0.0, 1.7, -3.3, 1000.1]),
+    st.sampled_from([0.0, 1e-15, -1e-15, 1e-12, -1e-9, 1e-6, -1e-3, 0.3]),
+    st.integers(2, 6),
+)
+@settings(max_examples=60, deadline=None)
+def test_strict_near_flat_faces(n, h, first, off, m):
+    """Kappa is that at which m of n evenly spaced numbers have a flat face, times 1 + off."""
+    x = first + h * np.arange(n)
+    S = as_similarity(x[:, None], "sqeuclidean")
+    shift = h * h * m * (m * m - 1) / 6.0 * (1.0 + off) - S.offset
+    check_claims(solve(S, shift=shift), of_squares(x, S.offset, shift))
+    check_claims(
+        solve(S.toarray(), shift=shift), [[Fraction(float(v)) for v in row] for row in _shifted(S, shift)]
+    )
+
+
+def _shifted(S, shift: float) -> np.ndarray:
+    A = S.toarray()
+    np.fill_diagonal(A, -shift)
+    return A
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=7), st.integers(1, 30), st.integers(0, 40))
+@settings(max_examples=60, deadline=None)
+def test_strict_of_whole_numbers(values, kappa, more):
+    """Thresholds are often hit exactly: outsiders tie with the members."""
+    x = np.array(values, dtype=float)
+    S = as_similarity(x[:, None], "sqeuclidean", offset=float((x.max() - x.min()) ** 2 + more + 1))
+    shift = kappa - S.offset
+    check_claims(solve(S, shift=shift), of_squares(x, S.offset, shift))
+
+
+def test_a_tie_can_be_a_strict_maximum():
+    """f is strictly concave for these rows: it has one maximum, at which the last object has the payoff f."""
+    x = np.array([-1.0, 0.0, 0.0, 1.0, 2.0])
+    S = as_similarity(x[:, None], "sqeuclidean", offset=10.0)
+    found = solve(S, shift=4.0)
+    assert found.strict is True
+    assert found.undecided.tolist() == [4]
+    assert list(maxima_of(of_squares(x, 10.0, 4.0))[0]) == [(0, 1, 2, 3)]
+
+
+@pytest.mark.parametrize("m", [10, 14, 18])
+@pytest.mark.parametrize("seed", range(4))
+def test_large_pivots_of_a_nearly_singular_face(m, seed):
+    """With a nearly null vector of components 0.6^k no pivot is small, but the inverse is as large as 1e12.
+
+    Its norm must be seen: the maximum on the face is far from a point with level payoffs.
+    """
+    rng = np.random.default_rng(seed)
+    null = 0.6 ** np.arange(m) * rng.choice([-1.0, 1.0], m)
+    null -= null.mean()
+    null /= np.linalg.norm(null)
+    basis = np.linalg.qr(np.column_stack([np.ones(m), null, rng.normal(size=(m, m - 2))]))[0]
+    values = np.concatenate([[0.0, 1e-12], rng.uniform(0.5, 1.5, m - 2)])
+    B = -(basis * values) @ basis.T
+    B = 0.5 * (B + B.T)
+    face = matrix_face(B, 0.0, 1.0)
+    assert face.concave is not False
+    if face.concave:  # |z| = |p| / 1e-12 is possible, for a p along the null vector
+        assert face.weights.max() >= 0.5 * np.abs(null).max() / 1e-12 * np.abs(null).max()
+
+
+@given(st.integers(0, 10**6), st.integers(3, 6), st.floats(0.0, 2.0))
+@settings(max_examples=40, deadline=None)
+def test_a_face_bounds_how_far_its_maximum_is(seed, m, shift):
+    """Against the maximum of a concave f with changed payoffs, over all supports in rationals."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 5, (m, m)).astype(float)
+    A = np.triu(A, 1) + np.triu(A, 1).T
+    B = A - (4.0 + shift) * np.eye(m)
+    face = matrix_face(B, 0.0, 4.0)
+    if not face.concave:
+        return
+    p = rng.uniform(-1e-2, 1e-2, m)
+
+    def best(B, p):  # x'Bx + 2 p'x is a form of x on the simplex
+        form = [
+            [Fraction(float(B[i, j])) + Fraction(float(p[i])) + Fraction(float(p[j])) for j in range(m)]
+            for i in range(m)
+        ]
+        ((S, (x, _)),) = maxima_of(form)[0].items()
+        out = np.zeros(m)
+        out[list(S)] = [float(v) for v in x]
+        return out
+
+    moved = np.abs(best(B, p) - best(B, np.zeros(m)))
+    assert (moved <= np.abs(p).max() * face.weights * (1.0 + 1e-9)).all()
+
+
+def test_a_far_object_does_not_make_everything_proven():
+    """Two groups and one object at -1e4, which makes the offset 4e8; the tolerance does not grow with it."""
+    rng = np.random.default_rng(0)
+    near = np.concatenate([rng.normal(0.0, 0.5, 30), rng.normal(6.0, 0.15, 25)])
+    for x in (near, np.append(near, -1e4)):
+        S = as_similarity(x[:, None], "sqeuclidean")
+        best = global_optimum(S, shift=5.0 - S.offset)
+        assert best.proven
+        assert best.cluster.proven
+        assert x[best.cluster.members].min() > 3.0  # the narrow group has the higher value
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 1e6), st.sampled_from(["pairwise", "away", "working-set"]))
+@settings(max_examples=30, deadline=None)
+def test_the_unit_does_not_depend_on_a_constant(seed, constant, method):
+    """Adding a constant to all similarities and taking it off the shift is the same problem."""
+    rng = np.random.default_rng(seed)
+    A = rng.random((8, 8))
+    A = np.triu(A, 1) + np.triu(A, 1).T
+    one = solve(A, shift=0.5, algorithm=method, start=0)
+    moved = A + constant * (1.0 - np.eye(8))
+    other = solve(moved, shift=0.5 - constant, algorithm=method, start=0)
+    assert other.value == pytest.approx(one.value, abs=1e-12 * constant + 1e-9)
+    if np.array_equal(one.members, other.members):
+        assert other.unit == pytest.approx(one.unit, rel=1e-6, abs=1e-9 * constant)
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "linear"])
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_the_dual_has_a_rate(affinity, shift):
+    """After T steps some gap was at most 2 max|u| sqrt(scatter (f_T - f_0) / T): docs/theory-dual.md."""
+    rng = np.random.default_rng(1)
+    compared = 0
+    for n, d in ((30, 2), (200, 3), (400, 8)):
+        X = np.abs(rng.normal(size=(n, d))) if affinity == "linear" else rng.normal(size=(n, d))
+        S = as_similarity(X, affinity)
+        U = S.formula.root * S.rows_of(np.arange(n))
+        reach = np.linalg.norm(U, axis=1).max()
+        kappa = S.self_similarities(np.arange(n)) + shift
+        mean = (U / kappa[:, None]).sum(axis=0) / (1.0 / kappa).sum()
+        scatter = np.square(U - U.mean(axis=0)).sum() / kappa.min()
+        assert scatter >= np.linalg.eigvalsh(((U - mean) / kappa[:, None]).T @ (U - mean))[-1]
+        for start in range(0, n, n // 10):
+            trace = solve(S, algorithm="dual", shift=shift, start=start, trace=True).trace
+            for t in range(2, len(trace)):
+                least = trace.gap[1:t].min()
+                bound = 2.0 * reach * np.sqrt(scatter * (trace.value[t - 1] - trace.value[0]) / (t - 1))
+                assert least <= bound * (1.0 + 1e-9) + 1e-6
+                compared += 1
+    assert compared > 50

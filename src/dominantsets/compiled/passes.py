@@ -400,15 +400,20 @@ def newton(J: NDArray[np.float64], g: NDArray[np.float64], radius: float) -> tup
 
 @compiled
 def accept_step(
-    f: float, length: float, new_f: float, new_length: float, rounding: float, stride: float,
+    f: float, length: float, new_f: float, new_length: float, rounding: float, scatter: float, stride: float,
     radius: float, stretch: float,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Whether a step is accepted, and the next radius and stretch.
 
-    An ascent along a nearly flat ridge goes on in one direction: steps are stretched more each time, up to a
-    limit that keeps it in its basin; where Newton's method converges, its step is the right one.
+    It must gain what a safe step does for sure, the square of the new residual over the scatter: the rate of
+    docs/theory-dual.md rests on it. Where that is lost in rounding, the residual must get shorter. An ascent
+    along a nearly flat ridge goes on in one direction: steps are stretched more each time, up to a limit that
+    keeps it in its basin; where Newton's method converges, its step is the right one.
     """
-    if new_f > f + rounding or (new_f >= f - rounding and new_length < length):
+    gain = new_length * new_length / scatter
+    if new_f > f + max(rounding, gain) or (
+        new_f >= f - rounding and new_length < length and gain <= rounding
+    ):
         if stride > 0.9 * radius:
             radius = 4.0 * stride
         return True, radius, 1.0 if new_length < 0.5 * length else min(STRETCH, 2.0 * stretch)
@@ -418,8 +423,9 @@ def accept_step(
 @compiled
 def accept_steps(
     f: NDArray[np.float64], length: NDArray[np.float64], new_f: NDArray[np.float64],
-    new_length: NDArray[np.float64], rounding: NDArray[np.float64], stride: NDArray[np.float64],
-    radius: NDArray[np.float64], stretch: NDArray[np.float64], stale: NDArray[np.int64],
+    new_length: NDArray[np.float64], rounding: NDArray[np.float64], scatter: NDArray[np.float64],
+    stride: NDArray[np.float64], radius: NDArray[np.float64], stretch: NDArray[np.float64],
+    stale: NDArray[np.int64],
     refused: NDArray[np.bool_], moved: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """Judge a step of each start; sets radius, stretch, stale, refused (the safe step is next) and moved."""
@@ -427,7 +433,15 @@ def accept_steps(
         accepted = True  # a safe step is always accepted
         if not refused[k]:
             accepted, radius[k], stretch[k] = accept_step(
-                f[k], length[k], new_f[k], new_length[k], rounding[k], stride[k], radius[k], stretch[k]
+                f[k],
+                length[k],
+                new_f[k],
+                new_length[k],
+                rounding[k],
+                scatter[k],
+                stride[k],
+                radius[k],
+                stretch[k],
             )
         moved[k], refused[k] = accepted, not accepted
         if accepted:
@@ -439,7 +453,7 @@ def accept_steps(
 def mass_of(inverse: NDArray[np.float64], members: NDArray[np.int64]) -> float:
     """The sum of 1 / kappa over the members: one over it is at most the unit of any weights on them."""
     if inverse.size == 1:
-        return inverse[0] * members.size
+        return float(inverse[0]) * members.size
     total = 0.0
     for k in range(members.size):
         total += inverse[members[k]]
@@ -449,8 +463,8 @@ def mass_of(inverse: NDArray[np.float64], members: NDArray[np.int64]) -> float:
 @compiled
 def small_climb(
     X: Any, form: Affine, center: NDArray[np.float64], inverse: NDArray[np.float64],
-    alive: NDArray[np.bool_], offset: float, shift: float, reach: float, tol: float, budget: int,
-    radius: float, stretch: float, stale: int, point: tuple[Any, ...], keep: NDArray[np.int64],
+    alive: NDArray[np.bool_], offset: float, shift: float, reach: float, scatter: float, tol: float,
+    budget: int, radius: float, stretch: float, stale: int, point: tuple[Any, ...], keep: NDArray[np.int64],
     rows: NDArray[np.float64],
 ) -> tuple[int, int, float, float, int, tuple[Any, ...]]:  # fmt: skip
     """Steps from a point, all in one call: passes, steps, radius, stretch, stale, point.
@@ -484,7 +498,7 @@ def small_climb(
         new_f += offset
         new_length = np.sqrt(np.sum((new_image - v) ** 2))
         accepted, radius, stretch = accept_step(
-            f, length, new_f, new_length, rounding, stride, radius, stretch
+            f, length, new_f, new_length, rounding, scatter, stride, radius, stretch
         )
         passes += 1
         if not accepted:

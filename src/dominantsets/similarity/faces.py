@@ -57,8 +57,8 @@ def matrix_face(B: Floats, error: float, largest: float) -> Face:
     r"""The face of any similarities: B is their block with minus the shifts on the diagonal, up to an error.
 
     In the basis :math:`e_k - e_0` minus B is a matrix C of one row less. What rounding may do to C and to its
-    Cholesky factor L is subtracted from its diagonal first; so :math:`|C^{-1}| \le |L^{-1}|^2`. It is the norm
-    of the inverse that counts: a matrix may be nearly singular while no pivot is small.
+    Cholesky factor L is subtracted from its diagonal first; so :math:`|C^{-1}| \le |L^{-1}|^2`. It is the
+    norm of the inverse that counts: a matrix may be nearly singular while no pivot is small.
     """
     if len(B) == 1:
         return Face(True, np.zeros(1), 0.0)
@@ -83,8 +83,8 @@ def negative_definite_on_face(B: Floats, error: float = 0.0) -> bool:
 def _form(B: Floats, error: float) -> tuple[Floats, float]:
     """Minus B in the basis e_k - e_0, and by how much, as a norm, it and its Cholesky factor may be off.
 
-    The factor is that of a matrix which differs, entry by entry, by at most (m + 1) eps / 2 times the product of
-    two roots of the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 10.3).
+    The factor is that of a matrix which differs, entry by entry, by at most (m + 1) eps / 2 times the product
+    of two roots of the diagonal (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 10.3).
     """
     C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
     m, most = len(C), float(np.abs(B).max(initial=0.0))

@@ -97,8 +97,7 @@ class LowRank(OfRows):
         least, most = self.least_own + shift, float(self.formula.own(self.longest**2)) + shift
         if least <= 0.0 or self.n == 1:
             return self.n == 1
-        sums, c = self.sums, self.formula.factor
-        trace = c * (sums.squares - float(sums.rows @ sums.rows) / self.n)
+        trace = least * self.scatter_over(least)
         if trace <= 0.9 * least:
             return True
         if trace >= most * min(self.n_features, self.n - 1) or self.n * self.n_features**2 > CHEAP:
@@ -107,6 +106,15 @@ class LowRank(OfRows):
         scale = 1.0 / (self.self_similarities(objects) + shift)
         top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
         return top < 1.0 - 1e-9
+
+    def scatter_over(self, kappa: float) -> float:
+        r"""The trace of :math:`\sum (u_i - \bar u)(u_i - \bar u)^T / \kappa`: above J of any objects.
+
+        It is inf where kappa is not known.
+        """
+        sums = self.sums
+        trace = self.formula.factor * (sums.squares - float(sums.rows @ sums.rows) / self.n)
+        return max(trace / kappa, 1e-300) if kappa > 0.0 else np.inf
 
     def expanded(
         self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"

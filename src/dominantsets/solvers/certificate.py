@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,12 @@ _CLAIMS = {
 class Verdict(NamedTuple):
     """Whether a point stands for a strict maximum, and the objects that rounding leaves open.
 
-    ``count`` are the objects on which f was shown to be concave.
+    ``size`` is the number of objects on which f was shown to be concave.
     """
 
     strict: bool | None
     undecided: Ints = NOTHING
-    count: int = 0
+    size: int = 0
 
 
 def tolerance(tol: float, unit: float, f: float, shift: float, m: int = 0) -> float:
@@ -39,7 +40,7 @@ def tolerance(tol: float, unit: float, f: float, shift: float, m: int = 0) -> fl
     That is tol units, or what rounding leaves of a gap: a difference of sums of m terms, of the size of f or
     the shift, with errors that add up as random signs do. No proof rests on it.
     """
-    return max(tol * unit, 4.0 * EPS * (1.0 + np.sqrt(m)) * max(abs(f), abs(f + shift), abs(shift)))
+    return max(tol * unit, 4.0 * EPS * (1.0 + math.sqrt(m)) * max(abs(f), abs(f + shift), abs(shift)))
 
 
 def certify(
@@ -47,8 +48,8 @@ def certify(
 ) -> DominantSet:
     """Turn what a solver reached into a cluster, with everything that can be said about it.
 
-    Nothing is taken over from the solver but the weights, a bound of J's eigenvalues on their support (which is
-    a function of the support), and what the theorem of a tree says. A status about the gap is set anew.
+    Nothing is taken over from the solver but the weights, a bound of J's eigenvalues on their support (which
+    is a function of the support), and what the theorem of a tree says. A status about the gap is set anew.
     """
     members, weights = outcome.x
     weights = weights / weights.sum()
@@ -62,7 +63,7 @@ def certify(
         status = Status.CONVERGED if gap <= allowed else _CLAIMS[status]
     verdict = judge(problem, x, outcome, seen)
     # where f is concave its tangent bounds it: f(y) - f(x) <= 2 r'(y - x)
-    whole = bool(verdict.strict) and problem.is_everything(verdict.count)
+    whole = bool(verdict.strict) and problem.is_everything(verdict.size)
     center, radius = seen.ball or (None, None)
     return DominantSet(
         members=members,

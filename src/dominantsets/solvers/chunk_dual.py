@@ -204,6 +204,8 @@ class ChunkDual:
         self.similarity, self.shift = similarity, shift
         self.root = similarity.formula.root
         self.reach = self.root * similarity.longest
+        more = 0.0 if extra is None else float(extra.min())
+        self.scatter = similarity.scatter_over(similarity.least_own + shift + more)
         self._mask = mask
         self._spec = ProblemSpec(similarity.recipe, shift, n_alive)
         self._extra = None if extra is None else similarity.rows.cut(extra)

@@ -76,7 +76,7 @@ class Dual:
         require_concave(least, problem.shift)
         self.inv_kappa = np.divide(1.0, kappa, out=kappa)  # one number where all have the same
         self.offset, self.root = similarity.formula.offset, similarity.formula.root
-        self.reach = self.root * similarity.longest
+        self.reach, self.scatter = self.root * similarity.longest, similarity.scatter_over(least)
         self.center = np.zeros(rows.d) if rows.pending is None else rows.pending
         self.form = local.form(np.zeros(rows.d), factor=self.root)  # constant 0
         self.keep = np.empty(problem.n, dtype=np.int64)

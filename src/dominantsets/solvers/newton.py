@@ -53,6 +53,7 @@ class Space(Protocol[_Asked]):
 
     shift: float
     reach: float  # length of the longest row
+    scatter: float  # an upper bound of J's largest eigenvalue on any objects
 
     def image(self, members: Ints, weights: Floats) -> Floats:
         """The product U'x."""
@@ -134,6 +135,7 @@ class NewtonAscent(Generic[_P]):
                 after.f,
                 after.length,
                 rounding,
+                self.dual.scatter,
                 self._stride,
                 self.radius,
                 self.stretch,
@@ -221,11 +223,12 @@ def _run_ahead(ascent: NewtonAscent[DualPoint], dual: Dual, tol: float, budget: 
     rows = np.empty((ahead, 4))
     made, done, ascent.radius, ascent.stretch, ascent.stale, reached = passes.small_climb(
         dual.rows.plain, dual.form, dual.center, dual.inv_kappa, dual.problem.alive,
-        dual.offset, dual.shift, dual.reach, tol, budget,
+        dual.offset, dual.shift, dual.reach, dual.scatter, tol, budget,
         ascent.radius, ascent.stretch, ascent.stale, point.parts, dual.keep, rows,
     )  # fmt: skip
     if done:
-        ascent.point = DualPoint(*reached, dual.inv_kappa)
+        w, tau, members, weights, image, f = reached
+        ascent.point = DualPoint(w, tau, members, weights, image, f, dual.inv_kappa)
         ascent.passes += made
         ascent.rows.extend(
             [(f, bound, int(size), int(kind)) for f, bound, size, kind in rows[:done].tolist()]

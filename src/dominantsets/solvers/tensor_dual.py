@@ -121,6 +121,7 @@ class TensorDual:
         self.newton = local.d <= DENSE_LIMIT
         self._summable = self.fused and local.work == torch.float32 and local.d <= FUSED_LIMIT
         self.reach = local.root * local.longest
+        self.trace, self.least = bounds_of_scatter(local, extra)
         self._root = torch.tensor([local.root], dtype=torch.float64).to(self.device)
 
     def _shift_of(self, tiles: Tiles, shift: Tensor) -> Tensor:
@@ -369,7 +370,8 @@ class TensorDual:
 
         def below(level: Tensor, some: Tensor) -> Tensor:
             matrices = level[:, None, None] * eye - jacobian[some]
-            return torch.linalg.cholesky_ex(matrices).info == 0
+            info: Tensor = torch.linalg.cholesky_ex(matrices).info
+            return info == 0
 
         rooms = torch.zeros_like(slack)
         left = torch.arange(len(slack), device=self.device)
@@ -430,6 +432,13 @@ class TensorDual:
             members &= torch.from_numpy(which).to(self.device)[trial.tiles.owner][:, None]
         objects, counts = trial.tiles.chosen(members)
         return objects, counts[which], trial.weights[members], None
+
+
+def bounds_of_scatter(local: FormulaTensors, extra: Tensor | None) -> tuple[float, float]:
+    """An upper bound of the trace of the rows' scatter, and the least of what kappa adds to the shift."""
+    more = 0.0 if extra is None else float(extra.min())
+    own = float(local.formula.own(local.shortest_square)) + more
+    return local.formula.factor * float(local.squares), own
 
 
 def _steps(J: Tensor, g: Tensor, radius: Tensor) -> Tensor:

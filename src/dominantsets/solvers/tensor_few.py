@@ -26,7 +26,7 @@ from dominantsets.rows.graphs import Replays
 from dominantsets.rows.tensor_operations import FormulaTensors
 from dominantsets.rows.tensors import allowed
 from dominantsets.solvers.monitor import Stopwatch
-from dominantsets.solvers.tensor_dual import ON_HOST, on_host
+from dominantsets.solvers.tensor_dual import ON_HOST, bounds_of_scatter, on_host
 
 FEW_STARTS = 8  # up to which each start has arrays of n numbers
 NUMBERS = {"cuda": 2**28, "cpu": 2**25}  # float64 numbers of all arrays
@@ -76,6 +76,7 @@ class FewDual:
     ) -> None:
         self.s, self.alive, self.clock = s, alive, clock
         self.reach, self._offset = local.root * local.longest, local.formula.offset
+        self.trace, self.least = bounds_of_scatter(local, extra)
         self._n, self._d, device = local.rows.n, local.d, local.device
         height = min(self._n, HEIGHT)
         blocks = -(-self._n // height)

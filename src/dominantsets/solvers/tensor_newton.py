@@ -24,6 +24,8 @@ class Together(Protocol):
     """What ascents ask of a dual; its trials and Newton's matrices are where it likes to have them."""
 
     reach: float  # length of the longest row
+    trace: float  # of the scatter of all rows
+    least: float  # what the formula has on the diagonal at least
     clock: Stopwatch
 
     def at_host(self, W: Floats, shift: Floats, level: Floats | None) -> Any:
@@ -121,7 +123,9 @@ def ascend_together(
             target, stride, level = _proposed(dual, points, jacobian)
             dual.clock.add("newton")
             trial = dual.at_host(target, points.shift, level)
-            points, newest = _received(points, target, dual.told(trial), stride, rounding)
+            kappa = dual.least + points.shift
+            scatter = np.where(kappa > 0.0, np.maximum(dual.trace / np.abs(kappa), 1e-300), np.inf)
+            points, newest = _received(points, target, dual.told(trial), stride, rounding, scatter)
             if trial.jacobian is not None and jacobian is not None and not newest.all():
                 dual.put_back(trial.jacobian, jacobian, np.flatnonzero(~newest))
             jacobian = trial.jacobian
@@ -153,7 +157,7 @@ def _proposed(dual: Together, points: _Points, jacobian: Any) -> tuple[Floats, F
 
 def _received(
     points: _Points, target: Floats, told: tuple[Floats, ...], stride: Floats,
-    rounding: Floats,
+    rounding: Floats, scatter: Floats,
 ) -> tuple[_Points, Flags]:  # fmt: skip
     """The rule of ``passes.accept_step`` for every start, and which of them have moved."""
     tau, f, image, mean, mass = told
@@ -161,8 +165,8 @@ def _received(
     radius, stretch, stale = points.radius.copy(), points.stretch.copy(), points.stale.copy()
     refused, moved = points.refused.copy(), np.empty(f.size, dtype=bool)
     passes.accept_steps(
-        points.f, points.length, np.ascontiguousarray(f), length, rounding, stride, radius, stretch, stale,
-        refused, moved,
+        points.f, points.length, np.ascontiguousarray(f), length, rounding, scatter, stride, radius, stretch,
+        stale, refused, moved,
     )  # fmt: skip
 
     def now(new: Floats, old: Floats) -> Floats:

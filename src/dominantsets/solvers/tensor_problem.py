@@ -181,7 +181,8 @@ class TensorProblem(HostProblem):
         extra = self._sent_extra()
         kappa = kappa if extra is None else kappa + extra[objects]
         nothing = torch.zeros(len(counts), dtype=torch.float64, device=self.device)
-        return to_numpy(nothing.index_add_(0, owner, kappa * weights.square()))
+        units: Floats = to_numpy(nothing.index_add_(0, owner, kappa * weights.square()))
+        return units
 
     def near(self, x: Point, level: float) -> Ints | None:
         return None
