@@ -261,10 +261,23 @@ def test_many_steps_are_judged_each_by_itself():
     radius, stretch, stale = np.ones(5), np.ones(5), np.full(5, 2)
     refused = np.array([False, False, True, True, False])
     moved = np.zeros(5, dtype=bool)
-    scatter = np.full(5, 1e3)
+    scatter, records = np.full(5, 1e3), np.column_stack([f, length])
     passes.accept_steps(
-        f, length, new_f, new_length, rounding, scatter, stride, radius, stretch, stale, refused, moved
+        f,
+        length,
+        new_f,
+        new_length,
+        rounding,
+        scatter,
+        stride,
+        radius,
+        stretch,
+        stale,
+        records,
+        refused,
+        moved,
     )
+    assert records.tolist() == [[1.1, 0.5], [1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [1.0, 0.4]]
     assert moved.tolist() == [True, False, True, True, True]  # a safe step always
     assert refused.tolist() == [False, True, False, False, False]
     assert radius.tolist() == [1.0, 0.025, 1.0, 1.0, 1.0]
@@ -303,6 +316,7 @@ def test_a_climb_ends_where_w_is_the_image_of_its_own_weights(seed, shift):
             1.0,
             1.0,
             0,
+            np.array([-np.inf, np.inf]),
             point,
             keep,
             rows,

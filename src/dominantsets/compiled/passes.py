@@ -421,14 +421,25 @@ def accept_step(
 
 
 @compiled
+def progress(record: NDArray[np.float64], f: float, length: float, rounding: float) -> bool:
+    """Whether f is the highest so far beyond rounding, or the residual the shortest; both are recorded.
+
+    At the limit of rounding both go up and down for ever, but records become rare.
+    """
+    better: bool = f > record[0] + rounding or length < record[1]
+    record[0], record[1] = max(f, record[0]), min(length, record[1])
+    return better
+
+
+@compiled
 def accept_steps(
     f: NDArray[np.float64], length: NDArray[np.float64], new_f: NDArray[np.float64],
     new_length: NDArray[np.float64], rounding: NDArray[np.float64], scatter: NDArray[np.float64],
     stride: NDArray[np.float64], radius: NDArray[np.float64], stretch: NDArray[np.float64],
-    stale: NDArray[np.int64],
-    refused: NDArray[np.bool_], moved: NDArray[np.bool_],
+    stale: NDArray[np.int64], records: NDArray[np.float64], refused: NDArray[np.bool_],
+    moved: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """Judge a step of each start; sets radius, stretch, stale, refused (the safe step is next) and moved."""
+    """Judge a step of each start; sets all from radius on (refused: the safe step is next)."""
     for k in range(f.size):
         accepted = True  # a safe step is always accepted
         if not refused[k]:
@@ -445,8 +456,8 @@ def accept_steps(
             )
         moved[k], refused[k] = accepted, not accepted
         if accepted:
-            risen = new_f[k] > f[k] + rounding[k] or new_length[k] < length[k]
-            stale[k] = 0 if risen else stale[k] + 1
+            better = progress(records[k], new_f[k], new_length[k], rounding[k])
+            stale[k] = 0 if better else stale[k] + 1
 
 
 @compiled
@@ -464,8 +475,8 @@ def mass_of(inverse: NDArray[np.float64], members: NDArray[np.int64]) -> float:
 def small_climb(
     X: Any, form: Affine, center: NDArray[np.float64], inverse: NDArray[np.float64],
     alive: NDArray[np.bool_], offset: float, shift: float, reach: float, scatter: float, tol: float,
-    budget: int, radius: float, stretch: float, stale: int, point: tuple[Any, ...], keep: NDArray[np.int64],
-    rows: NDArray[np.float64],
+    budget: int, radius: float, stretch: float, stale: int, record: NDArray[np.float64],
+    point: tuple[Any, ...], keep: NDArray[np.int64], rows: NDArray[np.float64],
 ) -> tuple[int, int, float, float, int, tuple[Any, ...]]:  # fmt: skip
     """Steps from a point, all in one call: passes, steps, radius, stretch, stale, point.
 
@@ -490,7 +501,7 @@ def small_climb(
         step *= stretch
         stride = np.sqrt(np.sum(step * step))
         rows[done, 0], rows[done, 1], rows[done, 2], rows[done, 3] = f, bound, members.size, NEWTON
-        old_f, rounding = f, 4.0 * EPS * unit
+        rounding = 4.0 * EPS * unit
         v = w + step
         new_tau, new_members, new_weights, new_image, new_f = small_pass(
             X, v, form, center, inverse, alive, members, keep
@@ -511,6 +522,6 @@ def small_climb(
             new_length = np.sqrt(np.sum((new_image - v) ** 2))
             passes += 1
         w, tau, members, weights, image, f = v, new_tau, new_members, new_weights, new_image, new_f
-        stale = 0 if f > old_f + rounding or new_length < length else stale + 1
+        stale = 0 if progress(record, f, new_length, rounding) else stale + 1
         done += 1
     return passes, done, radius, stretch, stale, (w, tau, members, weights, image, f)

@@ -72,6 +72,7 @@ class NewtonAscent(Generic[_P]):
         self.radius = 0.0
         self.stretch = 1.0
         self.stale = 0
+        self.record = np.array([-np.inf, np.inf])  # the highest f and the shortest residual
         self.rows = Log()
         # U'x of the start is all that is needed of it
         self._trial = dual.image(start.support, start.weights) if isinstance(start, Point) else start
@@ -126,6 +127,7 @@ class NewtonAscent(Generic[_P]):
         before = self.point
         if before is None:
             self.point, self.radius, self.kind = after, 2.0 * after.length, Step.NEWTON
+            self.record[:] = after.f, after.length
             return
         rounding, kind = self.rounding, self.kind
         if kind is Step.NEWTON:
@@ -143,8 +145,8 @@ class NewtonAscent(Generic[_P]):
             if not accepted:
                 self._trial, self.kind = before.image, Step.SAFE
                 return
-        risen = after.f > before.f + rounding or after.length < before.length
-        self.stale = 0 if risen else self.stale + 1
+        better = passes.progress(self.record, after.f, after.length, rounding)
+        self.stale = 0 if better else self.stale + 1
         self.rows.append((before.f, self.bound, before.size, int(kind)))
         self.point, self.kind = after, Step.NEWTON
 
@@ -224,7 +226,7 @@ def _run_ahead(ascent: NewtonAscent[DualPoint], dual: Dual, tol: float, budget: 
     made, done, ascent.radius, ascent.stretch, ascent.stale, reached = passes.small_climb(
         dual.rows.plain, dual.form, dual.center, dual.inv_kappa, dual.problem.alive,
         dual.offset, dual.shift, dual.reach, dual.scatter, tol, budget,
-        ascent.radius, ascent.stretch, ascent.stale, point.parts, dual.keep, rows,
+        ascent.radius, ascent.stretch, ascent.stale, ascent.record, point.parts, dual.keep, rows,
     )  # fmt: skip
     if done:
         w, tau, members, weights, image, f = reached

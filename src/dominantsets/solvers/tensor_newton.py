@@ -76,6 +76,7 @@ class _Points(NamedTuple):
     radius: Floats
     stretch: Floats
     stale: Ints
+    records: Floats  # the highest f and the shortest residual of each
     passes: Ints
     refused: Flags  # whether Newton's step was refused: the safe one is next
 
@@ -93,7 +94,8 @@ def ascend_together(
     length = np.linalg.norm(image - W, axis=1)
     points = _Points(
         np.arange(s), shifts, W, tau, f, image, mean, mass, length, 2.0 * length, np.ones(s),
-        np.zeros(s, dtype=np.int64), np.ones(s, dtype=np.int64), np.zeros(s, dtype=bool),
+        np.zeros(s, dtype=np.int64), np.column_stack([f, length]), np.ones(s, dtype=np.int64),
+        np.zeros(s, dtype=bool),
     )  # fmt: skip
     jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # where the accepted point is in `trial`
     halt: Status | None = None
@@ -163,10 +165,11 @@ def _received(
     tau, f, image, mean, mass = told
     length = np.linalg.norm(image - target, axis=1)
     radius, stretch, stale = points.radius.copy(), points.stretch.copy(), points.stale.copy()
+    records = points.records.copy()
     refused, moved = points.refused.copy(), np.empty(f.size, dtype=bool)
     passes.accept_steps(
         points.f, points.length, np.ascontiguousarray(f), length, rounding, scatter, stride, radius, stretch,
-        stale, refused, moved,
+        stale, records, refused, moved,
     )  # fmt: skip
 
     def now(new: Floats, old: Floats) -> Floats:
@@ -175,7 +178,7 @@ def _received(
     return _Points(
         points.number, points.shift, now(target, points.w), now(tau, points.tau), now(f, points.f),
         now(image, points.image), now(mean, points.mean), now(mass, points.mass),
-        now(length, points.length), radius, stretch, stale, points.passes + 1, refused,
+        now(length, points.length), radius, stretch, stale, records, points.passes + 1, refused,
     ), moved  # fmt: skip
 
 
