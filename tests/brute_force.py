@@ -78,18 +78,26 @@ def eliminate(Q: Matrix, k: int) -> Matrix | None:
     return [row[k:] for row in Q[k:]]
 
 
-def local_maxima(
-    D: list[list[int]], shift: int
-) -> tuple[dict[tuple[int, ...], tuple[list[Fraction], Fraction]], set[tuple[int, ...]]]:
-    """Strict maxima (support: weights and value f + shift) and supports of weak ones.
+Maxima = dict[tuple[int, ...], tuple[list[Fraction], Fraction]]
+
+
+def local_maxima(D: list[list[int]], shift: int) -> tuple[Maxima, set[tuple[int, ...]]]:
+    """Maxima for similarities max(D) - D: strict ones, with the value f + shift, and supports of weak ones."""
+    n = len(D)
+    top = max(max(row) for row in D)
+    B = [[Fraction(-shift) if i == j else Fraction(top - D[i][j]) for j in range(n)] for i in range(n)]
+    strict, weak = maxima_of(B)
+    return {S: (x, f + shift) for S, (x, f) in strict.items()}, weak
+
+
+def maxima_of(B: Matrix) -> tuple[Maxima, set[tuple[int, ...]]]:
+    """Strict local maxima of x'Bx over the simplex (support: weights and value), and supports of weak ones.
 
     For each support the KKT system is solved; with T the outsiders that have the payoff f, the point is
     a strict maximum if the form -z'Bz is positive for all z with free entries on the support and entries
     >= 0 on T that sum to 0, which eliminating the free entries turns into strict copositivity on T.
     """
-    n = len(D)
-    top = max(max(row) for row in D)
-    B = [[Fraction(-shift) if i == j else Fraction(top - D[i][j]) for j in range(n)] for i in range(n)]
+    n = len(B)
     strict, weak = {}, set()
     for size in range(1, n + 1):
         for S in itertools.combinations(range(n), size):
@@ -109,7 +117,7 @@ def local_maxima(
             if W is None:
                 continue
             if strictly_copositive(W):
-                strict[S] = (x, f + shift)
+                strict[S] = (x, f)
             else:
                 for i in range(len(W)):  # copositive, as good as: strictly so with a little added
                     W[i][i] += Fraction(1, 10**6)

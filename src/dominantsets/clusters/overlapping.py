@@ -19,11 +19,11 @@ from dominantsets.solvers import (
     Point,
     SolverOptions,
     make_problem,
-    path_clusters,
 )
 from dominantsets.solvers.enumeration import survey
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import HALTS, End, Status
+from dominantsets.solvers.tree import every_maximum
 
 METHODS = ("auto", "complete", "deflate", "tabu", "multistart")
 PATIENCE, MAX_NODES = 8, 100_000
@@ -276,9 +276,9 @@ def search_sets(
     monitor.n_left = similarity.n
     options = SolverOptions().chosen_for(similarity, shift, 0)
     if method == "complete" and how == "tree":
-        clusters = path_clusters(similarity, shift=shift)  # type: ignore[arg-type]
+        clusters, decided = every_maximum(similarity.require_path(), shift)
         strict = [one for one in clusters if one.strict]
-        return _sorted(strict, [1] * len(strict), True, method, similarity.n, overlap)
+        return _sorted(strict, [1] * len(strict), decided, method, similarity.n, overlap)
     if method == "complete":
         surveyed = survey(make_problem(similarity, shift), options, monitor, max_nodes)
         hits = [1] * len(surveyed.clusters)

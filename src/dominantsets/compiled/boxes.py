@@ -456,7 +456,11 @@ def survey(
     v = image + (1.0 - whole) * mean
     sums = relative_error(count, d)
     rounding = (d + 4.0) * EPS * (longest * np.sqrt((p * p).sum()) + heaviest)
-    slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + error
+    mass = 0.0
+    for k in range(count):
+        mass += _at(inverse, objects[keep[k]])
+    slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + 2.0 * error
+    slack += abs(1.0 - whole) / mass  # tau is off by as much as weights do not sum to 1
     below, above = low - p, high - p
     reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part)
     mine = keep[:reached].copy()
@@ -464,8 +468,15 @@ def survey(
     other = np.empty((d, d))
     scatter(Y, inverse, mine, ones, mean, full, S)
     dominating(S, diagonal)
+    mass = 0.0
+    for k in range(reached):
+        mass += _at(inverse, mine[k])
+    # similarities that are off by an error move v by error * sqrt(trace * mass), and S by error * mass
+    moved = sums * longest + 2.0 * longest * abs(1.0 - whole)
+    moved += (error + rounding) * np.sqrt(np.trace(S) * mass)
     span = (high - low).sum() + np.sqrt(((v - p) ** 2).sum())
-    if _no_fixed_point(p, v, diagonal, low, high) < -8.0 * sums * longest * span / LEAST - error:
+    slope = 1.0 + 2.0 / LEAST  # of each term of a test by parabolas, in units of the span
+    if _no_fixed_point(p, v, diagonal, low, high) < -2.0 * slope * d * moved * span:
         return EMPTY, tau, mine
     # who is in for every w of the box: tau there is at most the level at which all would be at their best
     surely, fixed = np.empty(reached), np.empty(reached)
@@ -487,9 +498,9 @@ def survey(
             inside += 1
     if inside > 1:
         scatter(Y, inverse, keep[:inside], np.ones(inside), mean, full, other)
-        lost = 8.0 * (inside + 16.0) * EPS * np.trace(full)
+        lost = 8.0 * (inside + 16.0) * EPS * np.trace(full) + error * mass
         if np.linalg.eigvalsh(full)[d - 1] > 1.0 + lost:
             return EMPTY, tau, mine
-    if np.linalg.eigvalsh(S)[d - 1] * (1.0 + 64.0 * d * EPS) < 1.0:
+    if np.linalg.eigvalsh(S)[d - 1] * (1.0 + 64.0 * d * EPS) + error * mass < 1.0:
         return SINGLE, tau, mine
     return OPEN, tau, mine
