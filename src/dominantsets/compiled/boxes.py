@@ -418,20 +418,24 @@ def visit(
 @compiled
 def _no_fixed_point(
     p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64],
-    low: NDArray[np.float64], high: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64], error: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    r"""The largest sum of :math:`(w - p)(w - v) - (w - v)^2 / spread` in the box: below 0, no v(w) is w."""
+    r"""The largest sum of :math:`(w - p)(w - v) - (w - v)^2 / spread` in the box: below 0, no v(w) is w.
+
+    Each coordinate of v may be off by its error, so that the slope in v, times twice that, is added.
+    """
     whole = 0.0
     for j in range(p.size):
         r = max(spread[j], LEAST)
-        best = -np.inf
+        best, slope = -np.inf, 0.0
         for w in (low[j], high[j]):
             best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
+            slope = max(slope, abs(w - p[j]) + 2.0 * (abs(w - v[j]) + error[j]) / r)
         bend = 1.0 - 1.0 / r
         if bend < 0.0:
             w = min(max((0.5 * (p[j] + v[j]) - v[j] / r) / bend, low[j]), high[j])
             best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
-        whole += best
+        whole += best + 2.0 * error[j] * slope
     return whole
 
 
@@ -471,12 +475,11 @@ def survey(
     mass = 0.0
     for k in range(reached):
         mass += _at(inverse, mine[k])
-    # similarities that are off by an error move v by error * sqrt(trace * mass), and S by error * mass
-    moved = sums * longest + 2.0 * longest * abs(1.0 - whole)
-    moved += (error + rounding) * np.sqrt(np.trace(S) * mass)
-    span = (high - low).sum() + np.sqrt(((v - p) ** 2).sum())
-    slope = 1.0 + 2.0 / LEAST  # of each term of a test by parabolas, in units of the span
-    if _no_fixed_point(p, v, diagonal, low, high) < -2.0 * slope * d * moved * span:
+    # similarities that are off by an error move v by error * sqrt(S * mass), and S by error * mass
+    moved = np.empty(d)
+    for j in range(d):
+        moved[j] = longest * (sums + 2.0 * abs(1.0 - whole)) + (error + rounding) * np.sqrt(S[j, j] * mass)
+    if _no_fixed_point(p, v, diagonal, low, high, moved) < 0.0:
         return EMPTY, tau, mine
     # who is in for every w of the box: tau there is at most the level at which all would be at their best
     surely, fixed = np.empty(reached), np.empty(reached)
