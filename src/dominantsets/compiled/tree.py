@@ -235,9 +235,7 @@ def find_maxima(
 
 
 @compiled
-def spread(
-    n: int, left: Ints, right: Ints, gap: Floats, stands: Ints, chosen: Flags
-) -> tuple[Floats, Ints]:
+def spread(n: int, left: Ints, right: Ints, gap: Floats, stands: Ints, chosen: Flags) -> tuple[Floats, Ints]:
     """The downward pass: weights of the leaves below the chosen nodes, and which node each is below."""
     m = left.size
     weight = np.zeros(n + m)

@@ -71,7 +71,7 @@ def survey(problem: Solvable, options: SolverOptions, monitor: Monitor, max_node
                 nodes += 1
                 p = 0.5 * (box.low + box.high)
                 verdict, tau, box.objects = boxed.surveyed(p, box.low, box.high, box.objects)
-                if verdict == boxes.EMPTY or (verdict == boxes.SINGLE and found.has_one(p, tau, box)):
+                if verdict == boxes.EMPTY or (verdict == boxes.SINGLE and found.settle(p, tau, box)):
                     continue
                 if float((box.high - box.low).max()) <= narrowest:
                     left += 1  # a maximum that is not strict, or nearly so
@@ -108,17 +108,25 @@ class _Found:
         self._everybody = np.arange(len(objects), dtype=np.int32)
         self.peaks: list[_Peak] = []
         self.others: list[DominantSet] = []  # proved by their own certificates only: they close no box
-        self.unsure = False  # whether two of them may be one
+        self.unsure = False  # whether two of them may be one, or one could not be proved
 
-    def has_one(self, p: Floats, tau: float, box: _Open) -> bool:
-        """Whether the one maximum on the objects of a box is known now: then the box has no other."""
+    def settle(self, p: Floats, tau: float, box: _Open) -> bool:
+        """Whether the one maximum on the objects of a box is known now: then the box has no other.
+
+        So it is where a climb ends on these objects at a point that is not proved; but then it is not listed.
+        """
         inside = np.zeros(len(self._objects), dtype=bool)
         inside[box.objects] = True
         if any(inside[peak.objects].all() for peak in self.peaks):
             return True
         point = self._boxed.point_at(p, tau, box.objects, self._objects)
         one = self._problem.solve_from(point, self._options, self._monitor)
-        peak = None if one.status in HALTING else self._peak_of(one)
+        if one.status in HALTING:
+            return False
+        peak = self._peak_of(one)
+        if peak is None and inside[np.searchsorted(self._objects, one.members)].all():
+            self.unsure = True
+            return True
         return peak is not None and self._concave(box.objects, peak.objects)
 
     def _peak_of(self, one: DominantSet) -> _Peak | None:

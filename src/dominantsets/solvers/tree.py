@@ -148,9 +148,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     return every_maximum(similarity, check_real("shift", shift), weak)[0]
 
 
-def every_maximum(
-    similarity: Path, shift: float, weak: bool = False
-) -> tuple[list[DominantSet], bool]:
+def every_maximum(similarity: Path, shift: float, weak: bool = False) -> tuple[list[DominantSet], bool]:
     """As :func:`path_clusters`, and whether rounding left no node of the tree undecided."""
     tree = similarity.tree
     run = _Pass(tree, similarity.top, shift, np.ones(tree.n, dtype=bool))
