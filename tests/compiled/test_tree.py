@@ -100,9 +100,9 @@ def test_payoffs_within_each_maximum(seed):
 def test_an_end_is_closed_where_no_other_side_at_its_height_lasts_as_long(ties, seed):
     n = 9
     left, right, height, _ = forest(n, seed, ties=ties)
-    parent, *_ = tree.lay_out(n, left, right)
+    parent, size, *_ = tree.lay_out(n, left, right)
     upper = np.random.default_rng(seed).integers(1, 4, n + left.size).astype(float)
-    closed = tree.closed_ends(n, left, right, height, parent, upper)
+    closed = tree.closed_ends(n, left, right, height, parent, size, upper)
     for node in range(n + left.size):
         rivals, at = [], node
         while parent[at] >= 0:  # up, as long as merges are at the height of the first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force
-from dominantsets import as_similarity, path_clusters, path_spectrum, peel, solve
+from dominantsets import as_similarity, dominant_sets, path_clusters, path_spectrum, peel, solve
 from support import assert_certified, given_comparisons, minimax, path, random_distances, vector
 
 # ---- the theorem ----------------------------------------------------------------------------------
@@ -55,12 +57,23 @@ def _same_maxima(P: list[list[int]], shift: int) -> bool:
     strict, weak = brute_force.local_maxima(P, shift)
     clusters = path_clusters(path(np.array(P, dtype=float)), shift=float(shift), weak=True)
     assert {tuple(c.members.tolist()) for c in clusters} == set(strict) | weak
-    # strict means proved beyond rounding: a maximum with an outsider exactly at the threshold is left out
-    proved = {S for S in strict if brute_force.margin(P, shift, S, strict[S][0]) > 0}
-    assert {tuple(c.members.tolist()) for c in clusters if c.strict} == proved
-    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # ties are only nearly ties then, and prove no more
-        rounded = path_clusters(path(unit * np.array(P, dtype=float)), shift=unit * shift, weak=True)
-        assert {tuple(c.members.tolist()) for c in rounded if c.strict} == proved
+    # ties of whole numbers are decided by the tie rule
+    assert {tuple(c.members.tolist()) for c in clusters if c.strict} == set(strict)
+    assert {tuple(c.members.tolist()) for c in clusters if c.strict is False} == weak
+    S = path(np.array(P, dtype=float))
+    listed = dominant_sets(S, shift=float(shift))
+    assert listed.complete
+    assert {tuple(c.members.tolist()) for c in listed} == set(strict)
+    spectrum = path_spectrum(S)
+    at = {tuple(spectrum.members(k).tolist()) for k in spectrum.at(float(shift))}
+    assert at == {members for members in strict if len(members) > 1}
+    clear = {S for S in strict if brute_force.margin(P, shift, S, strict[S][0]) > 0}
+    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # ties are only nearly ties then: rounding decides them
+        S = path(unit * np.array(P, dtype=float))
+        rounded = path_clusters(S, shift=unit * shift, weak=True)
+        assert {tuple(c.members.tolist()) for c in rounded if c.strict} == clear
+        assert not {tuple(c.members.tolist()) for c in rounded if c.strict is False} & set(strict)
+        assert not dominant_sets(S, shift=unit * shift).complete or clear == set(strict)
     for cluster in clusters:
         if tuple(cluster.members.tolist()) in strict:
             weights, value = strict[tuple(cluster.members.tolist())]
@@ -152,10 +165,79 @@ def test_the_ends_of_the_spectrum_themselves():
         assert [spectrum.members(k).tolist() for k in spectrum.at(shift)] == expected
         found = [c for c in path_clusters(S, shift=shift) if len(c) > 1]
         assert [c.members.tolist() for c in found] == expected
-        assert [c.strict for c in found] == [c.margin > 0 for c in found]
+        assert all(c.strict for c in found)  # also at the end, where the margin is 0
     twins = path_spectrum(as_similarity(np.array([[0.0], [1.0], [3.0], [4.0]]), "path"))
     assert twins.closed.tolist() == [False, False, False]  # both pairs end together: weak at the end
     assert twins.at(1.0).size == 0
+
+
+def test_an_end_that_is_a_whole_number_is_met_exactly():
+    """Three objects at 7, one at 4: u(c) = c / 3 = 3 at c = 9, which is shift 6 (Newton's method ends beside it)."""
+    S = as_similarity(np.array([[7.0], [3.0], [7.0], [7.0], [4.0]]), "path")
+    spectrum = path_spectrum(S)
+    (node,) = spectrum.at(6.0)
+    assert spectrum.members(node).tolist() == [0, 2, 3]
+    assert spectrum.closed[spectrum.nodes == node].all()
+    assert node not in spectrum.at(6.0 + 1e-9)
+    (one,) = dominant_sets(S, shift=6.0)
+    assert one.members.tolist() == [0, 2, 3]
+    assert one.strict
+    assert one.margin == pytest.approx(0.0, abs=1e-12)
+
+
+def test_ends_that_are_whole_numbers_are_closed_as_brute_force_says():
+    checked = 0
+    for seed in range(12):
+        P = whole_distances(6, seed, 3)
+        spectrum = path_spectrum(path(np.array(P, dtype=float)))
+        for node, end, closed in zip(spectrum.nodes, spectrum.shift_to, spectrum.closed, strict=True):
+            if np.isfinite(end) and abs(end - round(end)) < 1e-9:
+                strict, _ = brute_force.local_maxima(P, round(end))
+                assert closed == (tuple(spectrum.members(node).tolist()) in strict)
+                checked += 1
+    assert checked > 10
+
+
+def kinds_in_fractions(S, shift):
+    """Strict and weak maxima of a tree by the theorem, node by node, in rationals: no rounding, no limit."""
+    tree, n = S.tree, S.n
+    c = Fraction(S.top) + Fraction(shift)
+    value, fused = [Fraction(0)] * n, [True] * n
+    for a, b, h in zip(tree.left, tree.right, tree.height, strict=True):
+        p, q = c - Fraction(h) - value[a], c - Fraction(h) - value[b]
+        fused.append(bool(fused[a] and fused[b] and p > 0 and q > 0))
+        value.append(c - Fraction(h) - p * q / (p + q) if fused[-1] else max(value[a], value[b]))
+    strict, weak = set(), set()
+    for node in range(len(value)):
+        up = tree.parent[node]
+        if not fused[node] or (up >= 0 and fused[up]):
+            continue
+        rivals, at, offered = [], node, None if up < 0 else c - Fraction(tree.height[up - n])
+        while tree.parent[at] >= 0 and c - Fraction(tree.height[tree.parent[at] - n]) == offered:
+            up = tree.parent[at] - n
+            rivals.append(value[tree.right[up] if tree.left[up] == at else tree.left[up]])
+            at = tree.parent[at]
+        if offered is None or value[node] > offered or (value[node] == offered and max(rivals) < offered):
+            strict.add(tuple(tree.leaves(node).tolist()))
+        elif value[node] == offered == max(rivals):
+            weak.add(tuple(tree.leaves(node).tolist()))
+    return strict, weak
+
+
+@given(st.integers(2, 40), st.integers(0, 10_000), st.sampled_from([1, 2**20 + 7]), st.integers(-3, 30))
+def test_fractions_that_do_not_fit_leave_it_open(n, seed, unit, shift):
+    """What is decided is as in rationals without a limit, however large fractions get."""
+    rng = np.random.default_rng(seed)
+    D = np.triu(rng.integers(1, 5, (n, n)) * unit + rng.integers(0, 2, (n, n)), 1)
+    S = path((D + D.T).astype(float))
+    strict, weak = kinds_in_fractions(S, shift * unit)
+    listed = dominant_sets(S, shift=float(shift * unit))
+    found = {tuple(c.members.tolist()) for c in listed}
+    assert found <= strict
+    assert found == strict or not listed.complete
+    for c in path_clusters(S, shift=float(shift * unit), weak=True):
+        if c.strict is not None:
+            assert tuple(c.members.tolist()) in (strict if c.strict else weak)
 
 
 def test_a_cluster_gives_way_where_its_parent_begins():

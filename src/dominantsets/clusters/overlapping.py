@@ -19,11 +19,11 @@ from dominantsets.solvers import (
     Point,
     SolverOptions,
     make_problem,
-    path_clusters,
 )
 from dominantsets.solvers.enumeration import survey
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import HALTS, End, Status
+from dominantsets.solvers.tree import every_maximum
 
 METHODS = ("auto", "complete", "deflate", "tabu", "multistart")
 PATIENCE, MAX_NODES = 8, 100_000
@@ -41,13 +41,16 @@ class DominantSetList:
     hits : ndarray of int
         How often each was found.
     complete : bool
-        Whether it is proved that there are no others.
+        Whether it is proved that these are all dominant sets, and that each is one. Objects for which rounding
+        cannot tell whether they are members are listed in the ``undecided`` of their set.
     method : str
         How they were found.
     n : int
         Number of objects.
     end : End or None
         Why the search ended early; None where it did not.
+    n_left_out : int
+        Sets that were found, but left out because they share more than ``max_overlap`` with a better one.
     """
 
     clusters: list[DominantSet]
@@ -56,9 +59,12 @@ class DominantSetList:
     method: str
     n: int
     end: End | None = None
+    n_left_out: int = 0
 
     def __repr__(self) -> str:
         proof = "all there are" if self.complete else "perhaps not all"
+        if self.n_left_out:
+            proof = f"{self.n_left_out:,} more left out for their overlap"
         return f"DominantSetList({len(self)} dominant sets of {self.n:,} objects, {proof})"
 
     def __len__(self) -> int:
@@ -219,7 +225,8 @@ def dominant_sets(
         starts at objects in random order. "auto" is "complete" where that can be had, "tabu" for graphs, else
         "deflate".
     max_overlap : float, default=1.0
-        Leave out sets that share more than this (Jaccard) with a better one.
+        Leave out sets that share more than this (Jaccard) with a better one. A list from which sets were left out
+        is not complete; ``n_left_out`` counts them.
     patience : int, default=8
         Old answers in a row after which a search ends.
     max_nodes : int, default=100_000
@@ -232,7 +239,10 @@ def dominant_sets(
     Returns
     -------
     DominantSetList
-        The sets, highest value first, each with its certificate; ``complete`` says whether these are all.
+        The sets, highest value first, each with its certificate; ``complete`` says whether these are proved to
+        be all. "complete" lists only sets that are proved to be strict maxima, and where a tie or rounding
+        leaves open whether there is another one, ``complete`` is False. The other methods may list sets whose
+        ``strict`` is None: they converged, and neither is proved.
 
     Examples
     --------
@@ -276,9 +286,9 @@ def search_sets(
     monitor.n_left = similarity.n
     options = SolverOptions().chosen_for(similarity, shift, 0)
     if method == "complete" and how == "tree":
-        clusters = path_clusters(similarity, shift=shift)  # type: ignore[arg-type]
+        clusters, decided = every_maximum(similarity.require_path(), shift)
         strict = [one for one in clusters if one.strict]
-        return _sorted(strict, [1] * len(strict), True, method, similarity.n, overlap)
+        return _sorted(strict, [1] * len(strict), decided, method, similarity.n, overlap)
     if method == "complete":
         surveyed = survey(make_problem(similarity, shift), options, monitor, max_nodes)
         hits = [1] * len(surveyed.clusters)
@@ -312,4 +322,11 @@ def _sorted(
     for k in range(len(every)):
         if all(shared[k, j] <= max_overlap for j in kept):
             kept.append(k)
-    return replace(every, clusters=[every[k] for k in kept], hits=every.hits[kept])
+    dropped = len(every) - len(kept)
+    return replace(
+        every,
+        clusters=[every[k] for k in kept],
+        hits=every.hits[kept],
+        complete=complete and not dropped,
+        n_left_out=dropped,
+    )

@@ -418,20 +418,24 @@ def visit(
 @compiled
 def _no_fixed_point(
     p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64],
-    low: NDArray[np.float64], high: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64], error: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    r"""The largest sum of :math:`(w - p)(w - v) - (w - v)^2 / spread` in the box: below 0, no v(w) is w."""
+    r"""The largest sum of :math:`(w - p)(w - v) - (w - v)^2 / spread` in the box: below 0, no v(w) is w.
+
+    Each coordinate of v may be off by its error, so that the slope in v, times twice that, is added.
+    """
     whole = 0.0
     for j in range(p.size):
         r = max(spread[j], LEAST)
-        best = -np.inf
+        best, slope = -np.inf, 0.0
         for w in (low[j], high[j]):
             best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
+            slope = max(slope, abs(w - p[j]) + 2.0 * (abs(w - v[j]) + error[j]) / r)
         bend = 1.0 - 1.0 / r
         if bend < 0.0:
             w = min(max((0.5 * (p[j] + v[j]) - v[j] / r) / bend, low[j]), high[j])
             best = max(best, (w - p[j]) * (w - v[j]) - (w - v[j]) ** 2 / r)
-        whole += best
+        whole += best + 2.0 * error[j] * slope
     return whole
 
 
@@ -456,7 +460,11 @@ def survey(
     v = image + (1.0 - whole) * mean
     sums = relative_error(count, d)
     rounding = (d + 4.0) * EPS * (longest * np.sqrt((p * p).sum()) + heaviest)
-    slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + error
+    mass = 0.0
+    for k in range(count):
+        mass += _at(inverse, objects[keep[k]])
+    slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + 2.0 * error
+    slack += abs(1.0 - whole) / mass  # tau is off by as much as weights do not sum to 1
     below, above = low - p, high - p
     reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part)
     mine = keep[:reached].copy()
@@ -464,8 +472,14 @@ def survey(
     other = np.empty((d, d))
     scatter(Y, inverse, mine, ones, mean, full, S)
     dominating(S, diagonal)
-    span = (high - low).sum() + np.sqrt(((v - p) ** 2).sum())
-    if _no_fixed_point(p, v, diagonal, low, high) < -8.0 * sums * longest * span / LEAST - error:
+    mass = 0.0
+    for k in range(reached):
+        mass += _at(inverse, mine[k])
+    # similarities that are off by an error move v by error * sqrt(S * mass), and S by error * mass
+    moved = np.empty(d)
+    for j in range(d):
+        moved[j] = longest * (sums + 2.0 * abs(1.0 - whole)) + (error + rounding) * np.sqrt(S[j, j] * mass)
+    if _no_fixed_point(p, v, diagonal, low, high, moved) < 0.0:
         return EMPTY, tau, mine
     # who is in for every w of the box: tau there is at most the level at which all would be at their best
     surely, fixed = np.empty(reached), np.empty(reached)
@@ -487,9 +501,9 @@ def survey(
             inside += 1
     if inside > 1:
         scatter(Y, inverse, keep[:inside], np.ones(inside), mean, full, other)
-        lost = 8.0 * (inside + 16.0) * EPS * np.trace(full)
+        lost = 8.0 * (inside + 16.0) * EPS * np.trace(full) + error * mass
         if np.linalg.eigvalsh(full)[d - 1] > 1.0 + lost:
             return EMPTY, tau, mine
-    if np.linalg.eigvalsh(S)[d - 1] * (1.0 + 64.0 * d * EPS) < 1.0:
+    if np.linalg.eigvalsh(S)[d - 1] * (1.0 + 64.0 * d * EPS) + error * mass < 1.0:
         return SINGLE, tau, mine
     return OPEN, tau, mine

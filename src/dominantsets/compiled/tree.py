@@ -16,7 +16,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+EPS = float(np.finfo(np.float64).eps)
 STRICT, WEAK = 1, 2  # kinds of maxima
+FITS = 2.0**61  # products of whole numbers below it, and sums of two of them, fit into 64 bits
 
 
 @compiled
@@ -83,27 +85,57 @@ def multiply(n: int, top: float, left: Ints, right: Ints, height: Floats, mass: 
 
 
 @compiled
+def _common_divisor(a: int, b: int) -> int:
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+@compiled
+def _joined(b: int, P: int, k: int, Q: int, m: int) -> tuple[int, int]:
+    """b - pq / (p + q) with p = P / k and q = Q / m, as a reduced fraction; (0, 0) where it does not fit."""
+    if max(float(P) * m, float(Q) * k, float(P) * Q) >= FITS:
+        return 0, 0
+    below = P * m + Q * k
+    if abs(float(b)) * below >= FITS:
+        return 0, 0
+    over = b * below - P * Q
+    common = _common_divisor(abs(over), below)
+    return over // common, below // common
+
+
+@compiled
 def ascend_tree(
-    n: int, c: float, left: Ints, right: Ints, height: Floats, alive: Flags, rounding: float
-) -> tuple[Floats, Flags, Flags, Ints, Ints, Ints]:
+    n: int, c: float, left: Ints, right: Ints, height: Floats, alive: Flags, rounding: float, scale: float,
+    exact: bool,
+) -> tuple[Floats, Floats, Flags, Flags, Flags, Ints, Ints, Ints]:  # fmt: skip
     """The upward pass: what each node's side can reach.
 
-    Returns, for every node, the largest value G of a maximum below it, whether all of its leaves are
-    one maximum (fused), whether that is beyond rounding (clear), the node it stands for once removed leaves
-    are left out (-1: nothing alive), the node of the next real merge above, and the lowest leaf.
-    ``rounding`` is how far one merge may be off; what its sides are off is carried up by the derivative.
+    Returns, for every node, the largest value G of a maximum below it, how far that is below what the next real
+    merge offers (gap), whether the sign of this is sure, whether all of its leaves are one maximum (fused),
+    whether that is sure, the node it stands for once removed leaves are left out (-1: nothing alive), the node of
+    the next real merge above, and the lowest leaf.
+
+    A sign is sure where it is larger than rounding: ``rounding`` is how far one merge may be off, and what its
+    sides are off is carried up by bounds of the derivatives. Where ``scale`` times c and times all heights
+    are whole numbers, values are fractions, and signs are exact as long as these fit into 64 bits
+    (``scale`` 0: they are not). ``exact`` says whether c itself is without rounding.
     """
     m = left.size
-    value = np.zeros(n + m)
+    value, gap, error = np.zeros(n + m), np.zeros(n + m), np.zeros(n + m)
+    sure = np.zeros(n + m, dtype=np.bool_)
     fused = np.zeros(n + m, dtype=np.bool_)
-    clear = np.zeros(n + m, dtype=np.bool_)
-    error = np.zeros(n + m)
+    settled = np.zeros(n + m, dtype=np.bool_)
     stands = np.full(n + m, -1, dtype=np.int64)
     above = np.full(n + m, -1, dtype=np.int64)
     lowest = np.full(n + m, n, dtype=np.int64)
+    over = np.zeros(n + m, dtype=np.int64)  # value = over / under / scale
+    under = np.zeros(n + m, dtype=np.int64)  # 0: not known
+    apart = np.zeros(n + m, dtype=np.int64)  # gap = apart / under / scale
     for i in range(n):
         if alive[i]:
-            fused[i], clear[i], stands[i], lowest[i] = True, True, i, i
+            fused[i], settled[i], stands[i], lowest[i] = True, True, i, i
+            under[i] = 1 if scale > 0.0 else 0
     for k in range(m):
         node = n + k
         a, b = stands[left[k]], stands[right[k]]
@@ -114,65 +146,96 @@ def ascend_tree(
         above[a], above[b] = node, node
         lowest[node] = min(lowest[a], lowest[b])
         meet = c - height[k]
-        p, q = meet - value[a], meet - value[b]
-        if p > 0.0 and q > 0.0:
-            s = q / (p + q)
-            fused[node] = True
-            clear[node] = clear[a] and clear[b] and min(p - error[a], q - error[b]) > rounding
-            value[node] = meet - p * s
-            error[node] = rounding + s * s * error[a] + (1.0 - s) * (1.0 - s) * error[b]
+        back = meet - c  # c - height is exact where what was rounded off is 0
+        plain = exact and (c - (meet - back)) - (height[k] + back) == 0.0
+        whole = np.int64(meet * scale)
+        for side in (a, b):
+            gap[side] = meet - value[side]
+            sure[side] = abs(gap[side]) > error[side] + rounding
+            if under[side] > 0 and abs(meet * scale) * under[side] < FITS:
+                apart[side] = whole * under[side] - over[side]
+                gap[side] = apart[side] / under[side] / scale
+                sure[side] = True
+            else:
+                under[side] = 0
+                if plain and value[side] == 0.0 and error[side] == 0.0:
+                    sure[side] = True
+        p, q = gap[a], gap[b]
+        fused[node] = p > 0.0 and q > 0.0 and fused[a] and fused[b]
+        settled[node] = sure[a] and sure[b] and settled[a] and settled[b]
+        for side in (a, b):  # one reason is enough
+            if (sure[side] and gap[side] <= 0.0) or (settled[side] and not fused[side]):
+                settled[node] = True
+        known = under[a] > 0 and under[b] > 0
+        if fused[node]:
+            value[node] = meet - p * (q / (p + q))
+            if known:
+                over[node], under[node] = _joined(whole, apart[a], under[a], apart[b], under[b])
+            more_p, more_q = p + error[a] + rounding, q + error[b] + rounding
+            less_p = max(p - error[a] - rounding, 0.0)
+            less_q = max(q - error[b] - rounding, 0.0)
+            s, t = more_q / (less_p + more_q), more_p / (less_q + more_p)
+            carried = min(max(error[a], error[b]), s * s * error[a] + t * t * error[b])
+            error[node] = rounding + carried
+            if under[node] > 0:
+                value[node], error[node] = over[node] / under[node] / scale, rounding
         else:
-            value[node] = max(value[a], value[b])
-            error[node] = max(error[a], error[b])
-    return value, fused, clear, stands, above, lowest
+            best = a if p < q or (p == q and value[a] >= value[b]) else b
+            value[node] = value[best]
+            error[node] = max(error[a], error[b]) + (0.0 if settled[node] else rounding)
+            if known and abs(float(over[a])) * under[b] < FITS and abs(float(over[b])) * under[a] < FITS:
+                best = a if over[a] * under[b] >= over[b] * under[a] else b
+                over[node], under[node], value[node] = over[best], under[best], value[best]
+    return value, gap, sure, fused, settled, stands, above, lowest
 
 
 @compiled
-def _rival(value: float, meet: float) -> int:
+def _rival(gap: float) -> int:
     """How the other side of a merge compares with what it offers: below 0, equal 1, above 2."""
-    return 2 if value > meet else (1 if value == meet else 0)
+    return 2 if gap < 0.0 else (1 if gap == 0.0 else 0)
 
 
 @compiled
 def find_maxima(
-    n: int, c: float, left: Ints, right: Ints, height: Floats,
-    value: Floats, fused: Flags, stands: Ints, above: Ints,
-) -> NDArray[np.int8]:  # fmt: skip
-    """Kind of maximum that each node is: 0 (none), STRICT or WEAK.
+    n: int, left: Ints, right: Ints, height: Floats, gap: Floats, sure: Flags, fused: Flags,
+    settled: Flags, stands: Ints, above: Ints,
+) -> tuple[NDArray[np.int8], Flags]:  # fmt: skip
+    """Kind of maximum that each node is, 0 (none), STRICT or WEAK, and whether that is sure.
 
     A fused node directly below an unfused merge is a maximum where its value exceeds what the other side
     offers, or equals it while every other side at that height is itself worth less (equal: a flat
-    segment, weak).
+    segment, weak). A node that is worth less than what its merge offers is none, whatever else is so.
     """
-    nodes = value.size
+    nodes = gap.size
     kind = np.zeros(nodes, dtype=np.int8)
+    decided = np.ones(nodes, dtype=np.bool_)
     rivals = np.zeros(nodes, dtype=np.int64)  # the best other side above a merge, at the merge's height
+    compared = np.ones(nodes, dtype=np.bool_)  # whether these are all sure
     for node in range(nodes - 1, -1, -1):
         if stands[node] != node:
             continue
         up = above[node]
         if up < 0:
-            kind[node] = STRICT if fused[node] else 0
+            kind[node], decided[node] = STRICT if fused[node] else 0, settled[node]
             continue
-        meet = c - height[up - n]
         a, b = stands[left[up - n]], stands[right[up - n]]
-        rival = max(_rival(value[b] if a == node else value[a], meet), rivals[up])
+        other = b if a == node else a
+        rival, certain = max(_rival(gap[other]), rivals[up]), sure[other] and compared[up]
         if node >= n and height[node - n] == height[up - n]:
-            rivals[node] = rival
-        if not fused[node] or fused[up] or value[node] < meet:
-            continue
-        if value[node] > meet or rival == 0:
+            rivals[node], compared[node] = rival, certain
+        if fused[node] and gap[node] < 0.0:
             kind[node] = STRICT
-        elif rival == 1:
-            kind[node] = WEAK
-    return kind
+        elif fused[node] and gap[node] == 0.0 and rival < 2:
+            kind[node] = STRICT if rival == 0 else WEAK
+        if sure[node] and gap[node] > 0.0:
+            continue
+        if fused[node] or not settled[node]:
+            decided[node] = settled[node] and sure[node] and (gap[node] < 0.0 or certain)
+    return kind, decided
 
 
 @compiled
-def spread(
-    n: int, c: float, left: Ints, right: Ints, height: Floats,
-    value: Floats, stands: Ints, chosen: Flags,
-) -> tuple[Floats, Ints]:  # fmt: skip
+def spread(n: int, left: Ints, right: Ints, gap: Floats, stands: Ints, chosen: Flags) -> tuple[Floats, Ints]:
     """The downward pass: weights of the leaves below the chosen nodes, and which node each is below."""
     m = left.size
     weight = np.zeros(n + m)
@@ -183,8 +246,7 @@ def spread(
         if node < n or member[node] < 0:
             continue
         a, b = stands[left[node - n]], stands[right[node - n]]
-        meet = c - height[node - n]
-        p, q = meet - value[a], meet - value[b]
+        p, q = gap[a], gap[b]
         weight[a] = weight[node] * (q / (p + q))
         weight[b] = weight[node] * (p / (p + q))
         member[a], member[b] = member[node], member[node]
@@ -302,8 +364,13 @@ def lifetimes(
 
 
 @compiled
-def closed_ends(n: int, left: Ints, right: Ints, height: Floats, parent: Ints, upper: Floats) -> Flags:
-    """Whether a node is still a strict maximum at its upper end: no other side there lasts as long."""
+def closed_ends(
+    n: int, left: Ints, right: Ints, height: Floats, parent: Ints, size: Ints, upper: Floats
+) -> Flags:
+    """Whether a node is still a strict maximum at its upper end: no other side there lasts as long.
+
+    An end is off by the rounding of u over its slope, which is at least one over the number of leaves.
+    """
     nodes = upper.size
     closed = np.zeros(nodes, dtype=np.bool_)
     longest = np.full(nodes, -np.inf)  # of the other sides above a merge, at the merge's height
@@ -312,8 +379,8 @@ def closed_ends(n: int, left: Ints, right: Ints, height: Floats, parent: Ints, u
         if up < 0:
             continue
         other = right[up - n] if left[up - n] == node else left[up - n]
-        rival = max(upper[other], longest[up])
+        rival = max(upper[other] * (1.0 + 16.0 * EPS * size[other]), longest[up])
         if node >= n and height[node - n] == height[up - n]:
             longest[node] = rival
-        closed[node] = rival < upper[node]
+        closed[node] = rival < upper[node] * (1.0 - 16.0 * EPS * size[node])
     return closed

@@ -6,7 +6,9 @@ single-linkage tree, and one pass over the merges finds them all. docs/theory-pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,10 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as compiled_tree
 from dominantsets.similarity import Path, as_similarity
 from dominantsets.similarity.single_linkage import SingleLinkage
-from dominantsets.solvers.certificate import EPS, certify, undecided
+from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
-from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
+from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 
 PIECE = 5_000_000  # leaves visited between two checks for Ctrl-C
@@ -28,18 +30,22 @@ PIECE = 5_000_000  # leaves visited between two checks for Ctrl-C
 class _Pass:
     """The upward pass for one shift and one mask: values of nodes, and which are maxima."""
 
-    def __init__(self, similarity: Path, shift: float, alive: np.ndarray) -> None:
-        self.similarity, self.shift = similarity, shift
-        self.tree = tree = similarity.tree
-        self.c = similarity.top + shift
-        self._merges = (tree.left, tree.right, tree.height)
-        rounding = 8.0 * EPS * (similarity.top + abs(shift))
-        self.value, fused, self.clear, self.stands, self.above, self.lowest = compiled_tree.ascend_tree(
-            tree.n, self.c, *self._merges, alive, rounding
+    def __init__(self, tree: SingleLinkage, top: float, shift: float, alive: np.ndarray) -> None:
+        self.tree = tree
+        self.c = top + shift
+        self._joins = (tree.left, tree.right)
+        exact = Fraction(top) + Fraction(shift) == Fraction(self.c)
+        rounding = 8.0 * EPS * (top + abs(shift))
+        scale = _whole(tree.height, top, shift) if exact else 0.0
+        self.value, self._gap, sure, fused, settled, self.stands, self.above, self.lowest = (
+            compiled_tree.ascend_tree(
+                tree.n, self.c, *self._joins, tree.height, alive, rounding, scale, exact
+            )
         )
-        self.kind = compiled_tree.find_maxima(
-            tree.n, self.c, *self._merges, self.value, fused, self.stands, self.above
+        self.kind, self.decided = compiled_tree.find_maxima(
+            tree.n, *self._joins, tree.height, self._gap, sure, fused, settled, self.stands, self.above
         )
+        self._face = fused & settled
 
     def maxima(self, weak: bool = False) -> Ints:
         """Nodes that are strict maxima (weak ones where there are none, or where they are asked for).
@@ -51,32 +57,41 @@ class _Pass:
         return nodes[np.lexsort((self.lowest[nodes], -self.value[nodes]))]
 
     def outcome(self, node: int, x: Floats, halt: Status | None = None, best: bool = False) -> Outcome:
-        """What is known of a maximum before its payoffs are: a weak one is not strict.
+        """What is known of a maximum before its payoffs are.
 
-        Of the others the tree proves that f is strictly concave on the face, where no merge is so close to a
-        tie that rounding could have made it one.
+        The tree proves that f is strictly concave on the face, where no merge is so close to a tie that
+        rounding could have made it one.
         """
-        weak = self.kind[node] != compiled_tree.STRICT
-        face = True if self.clear[node] else None
-        return Outcome(Point.of(x), 1, halt or Status.CONVERGED, face=face, weak=bool(weak), best=best)
+        face = True if self._face[node] else None
+        weak = self.strict(node) is False
+        return Outcome(Point.of(x), 1, halt or Status.CONVERGED, face=face, weak=weak, best=best)
 
-    def strict(self, node: int, payoffs: Recomputed) -> bool | None:
-        """Whether a maximum is proved to be strict."""
-        open_to_proof = undecided(payoffs.f, payoffs.low, payoffs.high, payoffs.outside, self.shift)
-        if self.kind[node] != compiled_tree.STRICT or not open_to_proof:
-            return False
-        return True if self.clear[node] else None
+    def strict(self, node: int) -> bool | None:
+        """Whether a maximum is strict, by the tie rule; None where rounding decides."""
+        return bool(self.kind[node] == compiled_tree.STRICT) if self.decided[node] else None
 
     def weights(self, nodes: Ints) -> tuple[Floats, Ints]:
         """Weights of all objects in the maxima ``nodes``, and the node that each is a member of."""
         chosen = np.zeros(self.value.size, dtype=bool)
         chosen[nodes] = True
-        return compiled_tree.spread(self.tree.n, self.c, *self._merges, self.value, self.stands, chosen)
+        return compiled_tree.spread(self.tree.n, *self._joins, self._gap, self.stands, chosen)
+
+
+def _whole(height: Floats, top: float, shift: float) -> float:
+    """A power of two that makes heights and the shift whole numbers below 2**26; 0.0: there is none.
+
+    Below it c and what merges offer are exact, and fractions of few objects fit into 64 bits. Numbers that were
+    rounded have more digits.
+    """
+    scale = math.ldexp(1.0, 26 - math.frexp(max(top, abs(shift)))[1])
+    if (shift * scale) % 1.0 or (top * scale) % 1.0 or ((height * scale) % 1.0).any():
+        return 0.0
+    return scale
 
 
 def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floats, float, Outcome]:
     """The maximum of highest value among some objects: its weights, f, and what the tree knows of it."""
-    run = _Pass(similarity, shift, alive)
+    run = _Pass(similarity.tree, similarity.top, shift, alive)
     best = run.maxima()[:1]
     x, _ = run.weights(best)
     members = np.flatnonzero(x)
@@ -87,13 +102,14 @@ def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floa
 def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
     """The dominant set of highest value among the objects that are alive; the callback is called once."""
     similarity = problem.similarity.require_path()
-    run = _Pass(similarity, problem.shift, problem.alive)
+    run = _Pass(similarity.tree, similarity.top, problem.shift, problem.alive)
     best = run.maxima()[:1]
     # weak maxima, which ties make, are no dominant sets and may be higher: then nothing is the best of all
     highest = bool(run.value[best[0]] >= run.value[run.maxima(weak=True)[0]])
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    return certify(problem, run.outcome(int(best[0]), x, halt, best=highest), options)
+    found = certify(problem, run.outcome(int(best[0]), x, halt, best=highest), options)
+    return replace(found, strict=run.strict(int(best[0])))
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
@@ -114,9 +130,11 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     Returns
     -------
     list of DominantSet
-        Highest value first, ties by the lowest member. They do not overlap. ``strict`` is True where it is
-        proved beyond rounding: where an outsider's payoff is within rounding of f it is False, where two
-        sides of a merge are so close to a tie that the face may be flat it is None.
+        Highest value first, ties by the lowest member. They do not overlap. ``strict`` is True for a strict
+        maximum and False for a weak one. An outsider with exactly the payoff f may leave a maximum strict; its
+        ``margin`` is then 0. Ties of whole numbers (of up to 26 binary digits, in any unit that is a power
+        of two) are decided exactly while fractions fit into 64 bits. Where rounding decides a tie, ``strict``
+        is None. Heights of the tree are taken as they are.
 
     Examples
     --------
@@ -127,9 +145,13 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     [[0, 1, 2], [3, 4]]
     """
     similarity: Path = as_similarity(S).require_path()
-    shift = check_real("shift", shift)
+    return every_maximum(similarity, check_real("shift", shift), weak)[0]
+
+
+def every_maximum(similarity: Path, shift: float, weak: bool = False) -> tuple[list[DominantSet], bool]:
+    """As :func:`path_clusters`, and whether rounding left no node of the tree undecided."""
     tree = similarity.tree
-    run = _Pass(similarity, shift, np.ones(tree.n, dtype=bool))
+    run = _Pass(tree, similarity.top, shift, np.ones(tree.n, dtype=bool))
     nodes = run.maxima(weak)
     weights, member = run.weights(nodes)
     r = compiled_tree.inner_payoffs(
@@ -154,9 +176,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
                 value=f + shift,
                 gap=max(0.0, float(payoff.max()) - f, outside - f),
                 margin=f - outside,
-                strict=run.strict(
-                    node, Recomputed(f, float(payoff.min()), float(payoff.max()), outside, unit)
-                ),
+                strict=run.strict(node),
                 n_iter=1,
                 status=Status.CONVERGED,
                 shift=shift,
@@ -164,7 +184,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
                 unit=unit,
             )
         )
-    return clusters
+    return clusters, bool(run.decided.all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +196,17 @@ class PathSpectrum:
     nodes : ndarray of int
         Nodes of the tree with at least two objects that are a dominant set for some shift.
     shift_from, shift_to : ndarray of float
-        The node is a dominant set for shifts above the first and below the second (inf for a root).
+        The node is a dominant set for shifts above the first and below the second (inf for a root). An end
+        is rounded; use ``at`` for a shift that may be one.
     closed : ndarray of bool
-        Whether it still is at ``shift_to`` itself: so where no neighbour ends there too.
+        Whether it still is at the end itself: so where no neighbor ends there too. Ends that rounding
+        cannot tell apart count as equal.
     sizes : ndarray of int
         Number of objects of each node.
     tree : SingleLinkage
         The tree.
+    top : float
+        The largest distance: similarity is ``top`` minus distance.
     """
 
     nodes: Ints
@@ -191,6 +215,7 @@ class PathSpectrum:
     closed: NDArray[np.bool_]
     sizes: Ints
     tree: SingleLinkage
+    top: float
 
     def __repr__(self) -> str:
         return f"PathSpectrum({self.nodes.size:,} dominant sets over all shifts, of {self.tree.n:,} objects)"
@@ -200,9 +225,10 @@ class PathSpectrum:
         return self.tree.leaves(node)
 
     def at(self, shift: float) -> Ints:
-        """The nodes (of at least two objects) that are dominant sets at a shift."""
-        before_end = (shift < self.shift_to) | (self.closed & (shift == self.shift_to))
-        return self.nodes[(self.shift_from < shift) & before_end]
+        """The nodes (of at least two objects) that are dominant sets at a shift, as :func:`path_clusters` finds them."""
+        run = _Pass(self.tree, self.top, float(shift), np.ones(self.tree.n, dtype=bool))
+        nodes = np.flatnonzero(run.kind == compiled_tree.STRICT)
+        return nodes[nodes >= self.tree.n]
 
 
 def path_spectrum(S: Path) -> PathSpectrum:
@@ -251,7 +277,7 @@ def path_spectrum(S: Path) -> PathSpectrum:
             first, last, lower, upper, u, du,
         )  # fmt: skip
         first = last
-    closed = compiled_tree.closed_ends(n, tree.left, tree.right, tree.height, tree.parent, upper)
+    closed = compiled_tree.closed_ends(n, tree.left, tree.right, tree.height, tree.parent, tree.size, upper)
     nodes = np.arange(n, n + m)
     nodes = nodes[upper[nodes] > lower[nodes]]
     return PathSpectrum(
@@ -261,4 +287,5 @@ def path_spectrum(S: Path) -> PathSpectrum:
         closed=closed[nodes],
         sizes=tree.size[nodes],
         tree=tree,
+        top=similarity.top,
     )
