@@ -17,13 +17,13 @@ with :math:`\delta_{ij}` the second derivative, and the pairwise Frank-Wolfe ste
 Baum and Eagon's step is :math:`x_j \leftarrow x_j \delta_j / k f`, replicator dynamics of higher order.
 Neither lowers f.
 
-``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the Hessian. The third
-derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e` times the product of the other
-weights; none is negative, and on the simplex no weight exceeds 1. Along a vector w the Hessian changes by the matrix
-with entries :math:`\sum_c t_{abc} w_c`, and the norm of a symmetric matrix is at most its largest row sum:
+``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the Hessian. The
+third derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e` times the product of
+the other weights; none is negative, and on the simplex no weight exceeds 1. Along a vector w the Hessian changes
+by the matrix of the :math:`\sum_c t_{abc} w_c`. The norm of a symmetric matrix is at most its largest row sum,
 
-.. math:: \sum_{b,c} t_{abc} |w_c| \le \sum_c (k - 2) \, \omega_{ac} |w_c| \le (k - 2) \, |\omega_{a \cdot}| \, |w|, \quad
-   \omega_{ac} = \sum_{e \ni a, c} \omega_e,
+.. math:: \sum_{b,c} t_{abc} |w_c| \le \sum_c (k - 2) \, \omega_{ac} |w_c| \le (k - 2) \, |\omega_{a \cdot}| \, |w|,
+   \quad \omega_{ac} = \sum_{e \ni a, c} \omega_e,
 
 as an edge with a and c has k - 2 other objects b. So K is k - 2 times the largest norm of a row of
 :math:`(\omega_{ac})`, over the edges within R; k = 2 has K = 0.
@@ -76,7 +76,7 @@ class Hypergraph:
         It is a sum of products without a minus sign. Each edge is one rounding of the sum and k of its
         product; the weights themselves sum to 1 up to ``size`` roundings, which each of them has.
         """
-        k, most = self.edges.members.shape[1], int(np.diff(self.edges.indptr).max())
+        k, most = int(self.edges.members.shape[1]), int(np.diff(self.edges.indptr).max())
         return EPS * (k + most + k * size)
 
 
@@ -97,7 +97,7 @@ class _Near:
         ones = np.zeros(self._problem.n)
         ones[R] = 1.0
         shared = self._problem.second_derivatives(ones, R)
-        k = self._problem.edges.members.shape[1]
+        k = int(self._problem.edges.members.shape[1])
         return (k - 2) * float(np.linalg.norm(shared, axis=1).max(initial=0.0))
 
     def reach(self, R: Ints, distance: float) -> Floats:
@@ -159,10 +159,10 @@ def solve_hypergraph(
     DominantSet
         As :func:`solve` returns it, with :math:`\delta` for r: ``value`` is :math:`\sum x_j \delta_j = k f`
         (so that k = 2 gives the :math:`x^T A x` of :func:`solve`), ``gap`` is
-        :math:`\max \delta - k f`, ``unit`` is k f. ``strict`` is True where a strict local maximum is proved to
-        lie near x, with these members apart from ``undecided`` ones; False where f bends upward on their face
-        around x, or an object outside gains at the maximum of the face; None where neither is proved, as
-        where maxima form a segment, or for more than 500 members.
+        :math:`\max \delta - k f`, ``unit`` is k f. ``strict`` is True where a strict local maximum is proved
+        to lie near x, with these members apart from ``undecided`` ones; False where f bends upward on their
+        face around x, or an object outside gains at the maximum of the face; None where neither is proved,
+        as where maxima form a segment, or for more than 500 members.
 
     Examples
     --------

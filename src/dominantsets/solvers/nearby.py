@@ -1,35 +1,36 @@
-r"""Whether a point that was computed stands for a strict maximum near it: the proof for boxes, hyperedges and games.
+r"""Whether a computed point stands for a strict maximum near it: the proof for caps, hyperedges and games.
 
-Let P be the points with :math:`\sum_i x_i = 1` and :math:`0 \le x_i \le c`, where the cap c may be infinite, and
-r(x) the payoffs (half the gradient of f, its gradient, or Bx). x is an *equilibrium* of P if, for some level l,
-:math:`r_i = l` where x_i lies between the bounds, :math:`r_i \le l` where it is 0 and :math:`r_i \ge l` at the
-cap. Let x be any point of P, l any number, and :math:`p_i` the least numbers for which x is an equilibrium with
-the payoffs r + p. Let R be a set with all objects between the bounds, and :math:`P_R` the points of P that
-differ from x on R only.
+Let P be the points with :math:`\sum_i x_i = 1` and :math:`0 \le x_i \le c`, where the cap c may be infinite,
+and r(x) the payoffs (half the gradient of f, its gradient, or Bx). x is an *equilibrium* of P if, for some
+level l, :math:`r_i = l` where :math:`x_i` lies between the bounds, :math:`r_i \le l` where it is 0 and
+:math:`r_i \ge l` where it is at the cap. Let x be any point of P, l any number, and :math:`p_i` the least numbers
+for which x is an equilibrium with the payoffs r + p. Let R be a set with all objects between the bounds,
+and :math:`P_R` the points of P that differ from x on R only.
 
-**Theorem.** *Let* :math:`(r(y) - r(y'))^T (y - y') \le -\mu \sum \kappa_i (y_i - y'_i)^2` *with* :math:`\mu > 0`
-*for all y and y' of* :math:`P_R`. *Then* :math:`P_R` *has one equilibrium* :math:`x^* = x + z`, *and*
+**Theorem.** *Let* :math:`(r(y) - r(y'))^T (y - y') \le -\mu \sum \kappa_i (y_i - y'_i)^2` *for all y and y' of*
+:math:`P_R`, *with* :math:`\mu > 0`. *Then* :math:`P_R` *has one equilibrium* :math:`x^* = x + z`, *and*
 
-.. math:: \Big(\sum \kappa_i z_i^2\Big)^{1/2} \le \frac{1}{\mu} \Big(\sum_{i \in R} p_i^2 / \kappa_i\Big)^{1/2}.
+.. math:: \Big(\sum \kappa_i z_i^2\Big)^{1/2} \le \frac{|p|}{\mu}, \quad
+   |p|^2 = \sum_{i \in R} p_i^2 / \kappa_i.
 
 *Proof.* An equilibrium exists as :math:`P_R` is compact and convex and r continuous. As x* is one,
 :math:`r(x^*)^T (x - x^*) \le 0`; as x is one with r + p, :math:`(r + p)^T (x^* - x) \le 0`. The sum is
 :math:`(r(x^*) - r)^T z \ge p^T z`, so :math:`\mu \sum \kappa z^2 \le |p^T z|`, and Cauchy and Schwarz
 do the rest. With p = 0 it says that there is only one. ∎
 
-Where z can move no payoff by more than :math:`d_i`, some level of x* lies within
-:math:`b = \max_R (|r_i - l| + d_i)` of l: an object of R between the bounds has it as its payoff, and where there is
-none, the payoffs of R enclose it. So if every object outside R is on its side of l by more than
-:math:`b + d_i`, x* is an equilibrium of P, strictly so outside R. Directions along which f does not fall at
-first order lie in R, where it bends down: x* is a strict local maximum (for a game: all best replies lie in R, where
-:math:`z^T B z < 0`, so that x* is an ESS). Which objects of R have a positive weight is open for those with
-:math:`x_i \le |z_i|`: these are ``undecided``.
+Where z moves no payoff by more than :math:`d_i`, some level of x* lies within :math:`b = \max_R (|r_i - l| + d_i)`
+of l: it is the payoff of the objects of R between the bounds, and where there are none, the payoffs of R
+enclose it. So if every object outside R is on its side of l by more than :math:`b + d_i`, x* is an equilibrium
+of P, strictly so outside R. Directions along which f does not fall at first order lie in R, where it bends
+down: x* is a strict local maximum. In a game all best replies lie in R, where :math:`z^T B z < 0`: x* is an ESS.
+Which objects of R have a positive weight is open for those with :math:`x_i \le |z_i|`: these are ``undecided``.
 
-Where f is not quadratic its Hessian may change by K times the distance. Let the bound :math:`\mu` hold at x, and
-let :math:`D = 2 |p| / \mu` with :math:`K D \le \mu / 2`. Take for x* the maximum of f over the points of
-:math:`P_R` up to D from x. The mean of the Hessian on the way there is bounded by :math:`3 \mu / 4`, so that the same
-lines put x* at most :math:`4 |p| / 3 \mu < D` away: it is a local maximum of :math:`P_R`, and the Hessian there is
-bounded by :math:`\mu / 2`. For quadratic f a distance of D leaves room for the rounding of these few numbers.
+Where f is not quadratic its Hessian may change by K times the distance. Let the bound :math:`\mu` hold at x,
+and let :math:`D = 2 |p| / \mu` with :math:`K D \le \mu / 2`. Take for x* the maximum of f over the points of
+:math:`P_R` up to D from x. The mean of the Hessian on the way there is bounded by :math:`3 \mu / 4`, so that the
+same lines put x* at most :math:`4 |p| / 3 \mu < D` away: it is a local maximum of :math:`P_R`, and the Hessian
+there is bounded by :math:`\mu / 2`. For quadratic f a distance of D leaves room for the rounding of these few
+numbers.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ def strict_nearby(
     Returns
     -------
     strict : bool or None
-        True: x* exists and is strict. False: no strict maximum near x has the same objects between the bounds.
-        None: neither is proved.
+        True: x* exists and is strict. False: no strict maximum near x has the same objects between the
+        bounds. None: neither is proved, or x is so far from x* that no member is certain.
     undecided : ndarray of int
-        Objects that may have the weight 0 at x*, and of which that is not known.
+        Objects for which it is open whether they have a positive weight at x*.
     """
     none, floor, roof = np.empty(0, dtype=np.int64), x <= 0.0, x >= cap
     free = ~(floor | roof)
@@ -109,8 +110,9 @@ def strict_nearby(
             return False, none
         unclear = ~chosen & (ahead <= band)
         if not unclear.any():
-            least = distance / np.sqrt(form.kappa[R]) + np.count_nonzero(x) * EPS  # weights sum to 1 up to this
-            return True, R[x[R] <= least]
+            # weights sum to 1 up to one rounding per member
+            certain = x[R] > distance / np.sqrt(form.kappa[R]) + np.count_nonzero(x) * EPS
+            return (True, R[~certain]) if certain.any() or (roof & ~chosen).any() else (None, none)
         chosen |= unclear
 
 
