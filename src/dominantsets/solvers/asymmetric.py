@@ -6,7 +6,7 @@ What remains is the game: a cluster is an evolutionarily stable strategy, and dy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from dominantsets._checks import check_choice, check_int, check_real, require_memory, warn
 from dominantsets._typing import Floats, Ints
-from dominantsets.solvers.certificate import scale_of
-from dominantsets.solvers.ess import stable_against_ties
+from dominantsets.solvers.ess import equilibrium_in_rationals
 from dominantsets.solvers.monitor import Callback, Monitor
+from dominantsets.solvers.nearby import EPS, curvature_on_face, strict_nearby
 from dominantsets.solvers.options import check_run, check_start, weights_of
 from dominantsets.solvers.result import HALTING, Status
 
@@ -27,7 +27,6 @@ CIRCLES = 10_000  # steps of replicator dynamics without a smaller gap that mean
 LEAST = 2.0**-12  # of the shares: no smaller ones are tried
 SMALLER = 0.99  # what a gap must be of the smallest before it to count as smaller
 UNDERFLOW = 1e-290  # weights below it are set to 0, as replicator dynamics does
-TIE = 1e-8  # payoffs that lie so near to f, in units of the largest similarity, are equal to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +46,12 @@ class Equilibrium:
     margin : float
         f minus the largest r of an object outside; +inf where no object is outside.
     extended : ndarray of int
-        The extended support: all objects with the payoff f, members or not.
+        The extended support: members, and all objects with a payoff that is f or cannot be told from it.
     stable : bool or None
-        Whether it is an evolutionarily stable strategy. None: it is no equilibrium within tolerance, or too
-        many objects have the payoff f to be looked at.
+        True: proved that there is an evolutionarily stable strategy with these members, apart from ``undecided``
+        ones. False: proved that there is none. None: neither is proved, or x is no equilibrium within
+        tolerance. Up to 12 members are tested in rational arithmetic on the numbers given. Payoffs of more
+        members are compared up to their rounding, a few units in the last place per member.
     n_iter : int
         Iterations made.
     status : Status
@@ -59,6 +60,10 @@ class Equilibrium:
         The shift :math:`\alpha` that was used.
     algorithm : str
         The dynamics.
+    unit : float
+        :math:`\kappa |x|^2` with :math:`\kappa` the largest similarity plus the shift: the unit of ``tol``.
+    undecided : ndarray of int
+        Objects for which rounding cannot tell whether they are members of the stable strategy.
     """
 
     members: Ints = field(repr=False)
@@ -72,6 +77,8 @@ class Equilibrium:
     status: Status
     shift: float = 0.0
     algorithm: str = "inimdyn"
+    unit: float = 0.0
+    undecided: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -98,7 +105,7 @@ def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor,
     """
     columns = np.ascontiguousarray(B.T)
     r, best, highest, stale, damping = B @ x, np.inf, -np.inf, 0, 1.0
-    unit = max(float(np.abs(B).max()), 1e-300)
+    size, kappa = max(float(np.abs(B).max()), 1e-300), max(0.0, float(B.max()) + shift)
     n_iter = 0
     try:
         for n_iter in range(max_iter):
@@ -108,14 +115,15 @@ def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor,
             f = float(x @ r)
             i = int(r.argmax())
             gap = float(r[i]) - f
-            if gap <= tol * scale_of(f, shift):
+            allowed = max(tol * kappa * float(x @ x), EPS * size)
+            if gap <= allowed:
                 r = B @ x  # it has drifted: recomputed before it is believed
                 f, i = float(x @ r), int(r.argmax())
                 gap = float(r[i]) - f
-                if gap <= max(0.0, tol * scale_of(f, shift)):
+                if gap <= allowed:
                     return Run(x, n_iter, Status.CONVERGED)
             # with a symmetric B a step gains this many times over, unless it drops an object
-            progress = gap < SMALLER * best or f > highest + 0.01 * gap * gap / unit
+            progress = gap < SMALLER * best or f > highest + 0.01 * gap * gap / size
             stale = 0 if progress else stale + 1
             best, highest = min(best, gap), max(highest, f)
             if stale > PATIENCE + 2 * len(x):
@@ -148,7 +156,7 @@ def replicate(
 ) -> Run:
     """Replicator dynamics for any payoffs B, which may go in circles; a constant makes them nonnegative."""
     best, stale = np.inf, 0
-    lift = max(0.0, -float(B.min()))
+    lift, kappa = max(0.0, -float(B.min())), max(0.0, float(B.max()) + shift)
     n_iter = 0
     try:
         for n_iter in range(max_iter):
@@ -159,7 +167,7 @@ def replicate(
                 return Run(x, n_iter, Status.STALLED)
             stale = 0 if gap < SMALLER * best else stale + 1
             best = min(best, gap)
-            if gap <= tol * scale_of(f, shift):
+            if gap <= tol * kappa * float(x @ x):
                 return Run(x, n_iter, Status.CONVERGED)
             if stale > CIRCLES:
                 return Run(x, n_iter, Status.STALLED)
@@ -209,7 +217,8 @@ def solve_asymmetric(
     shift : float, default=0.0
         The shift :math:`\alpha`, subtracted on the diagonal.
     tol : float, default=1e-10
-        Converged means a gap of at most tol × max(f, f + shift).
+        Converged means a gap of at most tol × (largest similarity + shift) × |x|², or as small as rounding.
+        The weights are then computed anew from the members, by a linear system.
     max_iter : int, default=100_000
         Largest number of iterations.
     max_time : float, optional
@@ -241,12 +250,12 @@ def solve_asymmetric(
     B = payoffs_of(A)
     n = len(B)
     check_start(start, algorithm, n)
-    x = _start(start, B)
+    x, kappa = _start(start, B), float(B.max()) + float(shift)
     B[np.diag_indices(n)] = -float(shift)
     monitor = Monitor(max_time, callback)
     monitor.n_left = n
     run = DYNAMICS[algorithm](B, x, tol=tol, max_iter=max_iter, monitor=monitor, shift=float(shift))
-    found = certify_equilibrium(B, run, tol, float(shift), algorithm)
+    found = certify_equilibrium(B, run, tol, float(shift), kappa, algorithm)
     if found.status is not Status.CONVERGED and found.status not in HALTING:
         try_this = "algorithm='inimdyn'" if algorithm == "replicator" else "another start"
         warn(
@@ -256,29 +265,113 @@ def solve_asymmetric(
     return found
 
 
-def certify_equilibrium(B: Floats, run: Run, tol: float, shift: float, algorithm: str) -> Equilibrium:
-    """What can be said of a point, recomputed from its weights alone."""
-    members = np.flatnonzero(run.x)
-    weights = run.x[members] / run.x[members].sum()
-    r = B[:, members] @ weights
-    f = float(weights @ r[members])
-    outside = np.delete(r, members)
-    gap, scale = max(0.0, float(r.max()) - f), scale_of(f, shift)
-    status = run.status
-    if status not in HALTING and gap <= tol * scale:
+class _At:
+    """A point, with what can be computed from its weights; the form of the proof that it stands for an ESS."""
+
+    def __init__(self, B: Floats, x: Floats, kappa: float) -> None:
+        self.B, self.x, self.scale, self.kappa = B, x / x.sum(), kappa, np.ones(len(x))
+        self.members = np.flatnonzero(x)
+        weights = self.x[self.members]
+        self.r = B[:, self.members] @ weights
+        self.f = float(weights @ self.r[self.members])
+        self.error = EPS * (2 * self.members.size + 4) * (np.abs(B[:, self.members]) @ weights)
+        self.gap = max(0.0, float(self.r.max()) - self.f)
+        self.unit = max(0.0, kappa * float(weights @ weights))
+
+    def settled(self, tol: float) -> bool:
+        """Whether it is an equilibrium within tolerance."""
+        return self.gap <= max(tol * self.unit, float(self.error.max()))
+
+    def curvature(self, R: Ints) -> tuple[float, float]:
+        C = self.B[np.ix_(R, R)]
+        return curvature_on_face(0.5 * (C + C.T), EPS)
+
+    def bend(self, R: Ints) -> float:
+        return 0.0
+
+    def reach(self, R: Ints, distance: float) -> Floats:
+        rows = self.B[:, R]  # the sum of z is 0, so that means do not count
+        return np.asarray(distance * np.linalg.norm(rows - rows.mean(axis=1, keepdims=True), axis=1))
+
+
+def certify_equilibrium(
+    B: Floats, run: Run, tol: float, shift: float, kappa: float, algorithm: str
+) -> Equilibrium:
+    """What can be said of a point, recomputed from its weights alone; of an equilibrium they are refined."""
+    at, status = _At(B, run.x, kappa), run.status
+    stable: bool | None = None
+    undecided = ties = np.empty(0, dtype=np.int64)
+    settled = at.settled(tol)
+    if status not in HALTING and settled:
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
-    tie = max(2.0 * gap, TIE * float(np.abs(B).max()))
-    level = np.abs(r - f) <= tie
-    stable = None
-    if gap <= max(tol * scale, TIE * float(np.abs(B).max())) and level[members].all():
-        stable = stable_against_ties(B, members, np.setdiff1d(np.flatnonzero(level), members))
-    margin = f - float(outside.max()) if outside.size else np.inf
+    for at in _candidates(at, tol) if settled else ():
+        exact = equilibrium_in_rationals(B, at.members)
+        if exact is not None and exact.stable:
+            x = np.zeros(len(B))
+            x[exact.support] = exact.weights
+            at, stable, ties = _At(B, x, kappa), True, exact.ties
+            break
+        stable, undecided = strict_nearby(at, at.x, at.r, at.error)
+        if stable:
+            break
+        if exact is not None and exact.support.size == at.members.size:
+            stable, ties = exact.stable, exact.ties
+    level = np.flatnonzero(np.abs(at.r - at.f) <= 2.0 * at.gap + at.error)
+    extended = np.union1d(np.union1d(at.members, level), np.union1d(ties, undecided))
+    margin = at.f - float(np.delete(at.r, at.members).max(initial=-np.inf))
     return Equilibrium(
-        members, weights, f + shift, gap, margin, np.union1d(members, np.flatnonzero(level)), stable,
-        run.n_iter, status, shift, algorithm,
+        at.members, at.x[at.members], at.f + shift, at.gap, margin, extended, stable, run.n_iter, status, shift,
+        algorithm, at.unit, undecided,
     )  # fmt: skip
+
+
+def _candidates(at: _At, tol: float) -> Iterator[_At]:
+    """Equilibria near a point, with refined weights; the point itself where there is none.
+
+    First without members of very small weight, then with all of them, then with objects that still gain: the
+    dynamics ends before they join where they gain less than the tolerance.
+    """
+    last = at
+    for support in (np.flatnonzero(at.x > np.sqrt(tol) * at.x.max()), at.members, None):
+        if support is None:
+            support = np.union1d(last.members, np.flatnonzero(last.r > last.f + last.error))
+        x = _refined(at.B, support, at.x)
+        if x is not None and (one := _At(at.B, x, at.scale)).settled(tol):
+            last = one
+            yield one
+    if last is at:
+        yield at
+
+
+def _refined(B: Floats, support: Ints, x: Floats) -> Floats | None:
+    """Weights with level payoffs on a support near x, without the objects that would have none.
+
+    On the way from x to the solution these come to 0. Objects that are about to leave do so at once: all up
+    to the square root of the share of the way at which the first does.
+    """
+    while support.size:
+        size = support.size
+        system = np.zeros((size + 1, size + 1))
+        system[:size, :size] = B[np.ix_(support, support)]
+        system[:size, size], system[size, :size] = -1.0, 1.0
+        try:
+            y = np.linalg.solve(system, np.eye(size + 1)[size])[:size]
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(y).all():
+            return None
+        leaving = y <= size * EPS
+        if not leaving.any():
+            out = np.zeros(len(B))
+            out[support] = y
+            return out
+        before = x[support]
+        share = np.where(leaving, before / np.maximum(before - y, EPS * before), np.inf)
+        first = float(share.min())
+        support = support[share > max(first, first**0.5)]
+    return None
 
 
 def payoffs_of(A: Any) -> Floats:

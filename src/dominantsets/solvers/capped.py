@@ -2,20 +2,22 @@ r"""Sets of at least m members: no weight above 1 / m.
 
 Over the capped simplex the dual is as before, with :math:`x_i = \min(1/m, \max(0, s_i - \tau) / \kappa_i)`;
 the step :math:`w \leftarrow U^T x(w)` never lowers f, and Newton's matrix is that of the members strictly
-between 0 and the cap (docs/theory-size.md).
+between 0 and the cap (docs/theory-size.md). Welded seeds are one object of the same problem, with a cap of 1.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from dominantsets._checks import check_int
-from dominantsets._typing import Flags, Floats
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity import Similarity
-from dominantsets.solvers.certificate import EPS, beyond_rounding, scale_of
 from dominantsets.solvers.monitor import Monitor
+from dominantsets.solvers.nearby import EPS, strict_nearby
 from dominantsets.solvers.options import SolverOptions, weights_of
 from dominantsets.solvers.result import DominantSet, Status
 
@@ -34,10 +36,17 @@ class _At(NamedTuple):
 
 
 class CappedDual:
-    """max f over weights that sum to 1 and do not exceed a cap, all objects in memory."""
+    """max f over weights that sum to 1 and do not exceed a cap, all objects in memory.
 
-    def __init__(self, U: Floats, bias: Floats, kappa: Floats, offset: float, cap: float) -> None:
-        self.U, self.bias, self.kappa, self.offset, self.cap = U, bias, kappa, offset, cap
+    ``size`` bounds the numbers of which kappa is the sum, and ``error`` what an entry of the low-rank form is
+    off; with them it serves as the form of :func:`strict_nearby`.
+    """
+
+    def __init__(
+        self, U: Floats, bias: Floats, kappa: Floats, size: Floats, offset: float, error: float, cap: float
+    ) -> None:
+        self.U, self.bias, self.kappa, self.size = U, bias, kappa, size
+        self.offset, self.error, self.cap = offset, error, cap
 
     def at(self, w: Floats) -> _At:
         """x(w): weights rise by 1 / kappa as tau falls, from 0 to the cap."""
@@ -53,23 +62,60 @@ class CappedDual:
                 high = middle
         x = np.clip((s - low) / self.kappa, 0.0, self.cap)
         free = (x > 0.0) & (x < self.cap)
-        if free.any():  # what bisection left of the sum goes to those that can move
-            x[free] += (1.0 - x.sum()) / free.sum()
+        if free.any():  # what bisection left of the sum goes to those that can move, in proportion
+            x[free] = np.clip(x[free] * (1.0 + (1.0 - x.sum()) / x[free].sum()), 0.0, self.cap)
         image = self.U.T @ x
         f = float(image @ image + 2.0 * self.bias @ x + self.offset - self.kappa @ np.square(x))
         return _At(w, x, image, f, free)
 
-    def jacobian(self, point: _At) -> Floats:
-        """The derivative of U'x(w): the scatter of the members that can move."""
-        rows, scale = self.U[point.free], 1.0 / self.kappa[point.free]
+    def scatter(self, R: Flags | Ints) -> Floats:
+        """The matrix J of some objects."""
+        rows, scale = self.U[R], 1.0 / self.kappa[R]
         if len(rows) < 2:
             return np.zeros((self.U.shape[1],) * 2)
         off = rows - scale @ rows / scale.sum()
         return np.asarray((off * scale[:, None]).T @ off)
 
+    def curvature(self, R: Ints) -> tuple[float, float]:
+        r"""1 less the largest eigenvalue of J, as :math:`-z^T B z = \sum \kappa z^2 - |U^T z|^2`.
+
+        Errors of entries, :math:`e_{ij}`, change it by :math:`\sum e_{ij} |z_i| |z_j|`. For the relative errors
+        of rows and of sums in J this is at most :math:`\sum |u_i|^2 / \kappa_i` times as much, for ``error``
+        :math:`\sum 1 / \kappa_i` times. kappa itself has a relative error.
+        """
+        if R.size < 2:
+            return np.inf, np.inf
+        least = 1.0 - float(np.linalg.eigvalsh(self.scatter(R))[-1])
+        inverse, lengths = 1.0 / self.kappa[R], np.square(self.U[R]).sum(axis=1)
+        rounding = EPS * (R.size + 8 * self.U.shape[1] + 8)
+        slack = rounding * float(lengths @ inverse) + self.error * float(inverse.sum())
+        slack += 4 * EPS * float((self.size[R] * inverse).max())
+        return least - slack, least + slack
+
+    def bend(self, R: Ints) -> float:
+        """Nothing: f is quadratic."""
+        return 0.0
+
+    def reach(self, R: Ints, distance: float) -> Floats:
+        r"""A payoff moves by :math:`(u_i - \bar u) \cdot U^T z - \kappa_i z_i`.
+
+        Here :math:`|U^T z|^2 < \sum \kappa z^2`, as the curvature is positive.
+        """
+        inverse = 1.0 / self.kappa[R]
+        center = inverse @ self.U[R] / inverse.sum() if R.size else 0.0
+        moves = np.linalg.norm(self.U - center, axis=1) + self.error * float(np.sqrt(inverse.sum()))
+        moves[R] += np.sqrt(self.kappa[R])
+        return np.asarray(distance * moves)
+
+    def rounding(self, x: Floats, r: Floats) -> Floats:
+        """Bounds of what rounding does to payoffs: each is a sum over members, and products over columns."""
+        lengths, bias = np.linalg.norm(self.U, axis=1), np.abs(self.bias)
+        sizes = lengths * (lengths @ x) + bias + bias @ x + abs(self.offset) + self.size * x
+        return np.asarray(EPS * (2 * np.count_nonzero(x) + self.U.shape[1] + 8) * sizes)
+
     def newton(self, point: _At) -> Floats:
         """Newton's step for U'x(w) = w; directions uphill where the matrix is not definite."""
-        values, axes = np.linalg.eigh(self.jacobian(point))
+        values, axes = np.linalg.eigh(self.scatter(point.free))
         along = axes.T @ (point.image - point.w)
         return np.asarray(point.w + axes @ (along / np.maximum(np.abs(1.0 - values), 1e-3)))
 
@@ -110,10 +156,11 @@ def solve_capped(
     m = check_int("min_members", m, at_least=1)
     if m > n:
         raise ValueError(f"min_members={m} is more than the number of objects, which is {n}.")
-    U, bias, own, offset, _ = similarity.expanded(np.arange(n), shift, "a set of at least m members")
-    dual = CappedDual(U, bias, np.broadcast_to(own + shift, (n,)), offset, 1.0 / m)
+    everybody = np.arange(n)
+    dual = boxed(similarity, everybody, np.full(n, shift), 1.0 / m, "a set of at least m members")
     point, passes, status = climb(dual, _start(similarity, options.start, m), shift, options, monitor)
-    return _certified(similarity, dual, point, m, shift, options, passes, status)
+    found = certified(similarity, dual, everybody, point.x, np.full(n, shift), shift, m, options.tol)
+    return replace(found, n_iter=passes, status=found.status if status is Status.CONVERGED else status)
 
 
 def _start(similarity: Similarity, start: Any, m: int) -> Floats:
@@ -132,41 +179,55 @@ def _start(similarity: Similarity, start: Any, m: int) -> Floats:
     return out
 
 
-def _certified(
-    similarity: Similarity, dual: CappedDual, point: _At, m: int, shift: float, options: SolverOptions,
-    passes: int, status: Status,
+def boxed(similarity: Similarity, part: Ints, shifts: Floats, cap: float, purpose: str) -> CappedDual:
+    """The capped problem of the parts that objects belong to: objects of one part have equal weights.
+
+    With x of a part over its size on each object, sums of rows become means, and :math:`\\kappa x^2` its sum
+    over the squared size.
+    """
+    U, bias, own, offset, error = similarity.expanded(np.arange(similarity.n), shifts, purpose)
+    kappa, size = own + shifts, np.abs(own) + np.abs(shifts)
+    count = np.bincount(part)
+    if (part != np.arange(part.size)).any():
+        mean = sp.csr_array((1.0 / count[part], (part, np.arange(part.size))))
+        U, bias, kappa, size = mean @ U, mean @ bias, mean @ kappa / count, mean @ size / count
+    return CappedDual(U, bias, kappa, size, offset, error, cap)
+
+
+def certified(
+    similarity: Similarity, dual: CappedDual, part: Ints, x: Floats, shifts: Floats, shift: float, m: int,
+    tol: float,
 ) -> DominantSet:  # fmt: skip
-    """The certificate of the capped problem, recomputed from the weights."""
-    x = point.x / point.x.sum()
-    members = np.flatnonzero(x)
-    r = similarity.gradient(members, x[members])
-    r[members] -= shift * x[members]
+    """The certificate of weights of parts, at most 1 / m, recomputed from them.
+
+    A weight up to the rounding of their sum is taken as 0, so that bisection leaves no member behind it.
+    """
+    x = np.where(x > x.size * EPS, x, 0.0)
+    count = np.bincount(part)
+    weights = x[part] / count[part]
+    members = np.flatnonzero(weights)
+    each = similarity.gradient(members, weights[members]) - shifts * weights
+    r = np.bincount(part, each) / count
     f = float(x @ r)
     best = np.partition(r, len(r) - m)[len(r) - m :]  # the best point of the capped simplex is m of them
     gap = max(0.0, float(best.mean()) - f)
-    capped, free = x >= dual.cap * (1.0 - 1e-9), point.free & (x < dual.cap * (1.0 - 1e-9))
-    level = float(r[free].mean()) if free.any() else float(r[capped].min())
-    outside = x == 0.0
-    margin = level - float(r[outside].max(initial=-np.inf))
-    over = float(r[capped].min(initial=np.inf)) - level
-    scale = scale_of(f, shift)
-    if status is Status.CONVERGED and gap > options.tol * scale:
-        status = Status.STALLED
-    strict: bool | None = None
-    if gap <= 1e-6 * max(scale, 0.0):
-        definite = bool(np.linalg.eigvalsh(dual.jacobian(point))[-1] < 1.0 - 1e-12) or int(free.sum()) < 2
-        # without free members an exchange of one at the cap for one outside must lose
-        clear = beyond_rounding(over, f, gap, shift) or not capped.any() or not free.any()
-        strict = definite and clear and beyond_rounding(margin, f, gap, shift)
+    free = (x > 0.0) & (x < dual.cap)
+    level = float(r[free].mean()) if free.any() else float(r[x > 0.0].min())
+    kappa = similarity.kappa_of(members, shifts[members])
+    unit = max(0.0, float(np.sum(kappa * np.square(weights[members]))))
+    error = dual.rounding(x, r)
+    strict, undecided = strict_nearby(dual, x, r, error, dual.cap)
     return DominantSet(
         members=members,
-        weights=x[members],
+        weights=weights[members],
         value=f + shift,
         gap=gap,
-        margin=margin,
+        margin=level - float(r[x == 0.0].max(initial=-np.inf)),
         strict=strict,
-        n_iter=passes,
-        status=status,
+        n_iter=0,
+        status=Status.CONVERGED if gap <= max(tol * unit, float(error.max())) else Status.STALLED,
         shift=shift,
-        algorithm="capped",
+        algorithm="capped" if m > 1 else "welded",
+        unit=unit,
+        undecided=np.flatnonzero(np.isin(part, undecided)),
     )

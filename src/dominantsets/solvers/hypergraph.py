@@ -16,6 +16,17 @@ with :math:`\delta_{ij}` the second derivative, and the pairwise Frank-Wolfe ste
 :math:`\gamma = \min(x_j, (\delta_i - \delta_j) / 2 \delta_{ij})`. Only edges of i and j have to be looked at.
 Baum and Eagon's step is :math:`x_j \leftarrow x_j \delta_j / k f`, replicator dynamics of higher order.
 Neither lowers f.
+
+``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the Hessian. The
+third derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e` times the product of
+the other weights; none is negative, and on the simplex no weight exceeds 1. Along a vector w the Hessian changes
+by the matrix of the :math:`\sum_c t_{abc} w_c`. The norm of a symmetric matrix is at most its largest row sum,
+
+.. math:: \sum_{b,c} t_{abc} |w_c| \le \sum_c (k - 2) \, \omega_{ac} |w_c| \le (k - 2) \, |\omega_{a \cdot}| \, |w|,
+   \quad \omega_{ac} = \sum_{e \ni a, c} \omega_e,
+
+as an edge with a and c has k - 2 other objects b. So K is k - 2 times the largest norm of a row of
+:math:`(\omega_{ac})`, over the edges within R; k = 2 has K = 0.
 """
 
 from __future__ import annotations
@@ -28,11 +39,10 @@ import numpy as np
 from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import hypergraph as compiled
-from dominantsets.similarity.faces import negative_definite_on_face
-from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Callback, Monitor
+from dominantsets.solvers.nearby import EPS, PROVABLE, curvature_on_face, strict_nearby
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of
-from dominantsets.solvers.problem import Outcome, Point, Recomputed
+from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.result import DominantSet, Log, Status, Step
 
 METHODS = ("pairwise", "baum-eagon")
@@ -42,9 +52,7 @@ UNDERFLOW = 1e-290  # weights below are 0, because denormal numbers would slow e
 
 
 class Hypergraph:
-    """Hyperedges with weights, as solvers and certificates ask them; payoffs are the derivatives of f."""
-
-    shift = 0.0
+    """Hyperedges with weights, as solvers ask them; payoffs are the derivatives of f."""
 
     def __init__(self, members: Ints, weights: Floats, n: int) -> None:
         self.n = n
@@ -56,29 +64,46 @@ class Hypergraph:
         """The derivative of f with respect to every object's weight."""
         return compiled.payoffs(self.edges, x)
 
-    def in_component_of(self, x: Point) -> Hypergraph:
-        """Itself: what shares no edge with the support has no payoff."""
-        return self
-
-    def recomputed(self, x: Point) -> Recomputed:
-        """What a certificate says of x, from its weights alone."""
-        r = self.payoffs(x.dense(self.n))
-        inside = r[x.support]
-        outside = np.delete(r, x.support)
-        mean = float(x.weights @ inside)
-        top = float(outside.max()) if outside.size else -np.inf
-        return Recomputed(mean, float(inside.min()), float(inside.max()), top, mean)
-
-    def from_face_maximum(self, x: Point) -> float:
-        """0 where f is strictly concave on the face near x, else inf: f is not quadratic."""
+    def second_derivatives(self, x: Floats, objects: Ints) -> Floats:
+        """Those with respect to two of some objects."""
         numbered = np.full(self.n, -1)
-        numbered[x.support] = np.arange(x.support.size)
-        B = compiled.second_derivatives(self.edges, x.dense(self.n), numbered, x.support.size)
-        return 0.0 if negative_definite_on_face(B) else np.inf
+        numbered[objects] = np.arange(objects.size)
+        return compiled.second_derivatives(self.edges, x, numbered, objects.size)
 
-    def is_everybody(self, x: Point) -> bool:
-        """Never: f is not quadratic, so that a maximum among all objects need not be the only one."""
-        return False
+    def rounding(self, size: int) -> float:
+        """Relative error of a payoff or second derivative at weights on so many objects.
+
+        It is a sum of products without a minus sign. Each edge is one rounding of the sum and k of its
+        product; the weights themselves sum to 1 up to ``size`` roundings, which each of them has.
+        """
+        k, most = int(self.edges.members.shape[1]), int(np.diff(self.edges.indptr).max())
+        return EPS * (k + most + k * size)
+
+
+class _Near:
+    """f near x, for the proof of strictness."""
+
+    def __init__(self, problem: Hypergraph, x: Floats, r: Floats) -> None:
+        self._problem, self._x, self._r = problem, x, r
+        self._error = problem.rounding(int(np.count_nonzero(x)))
+        self.kappa = np.ones(problem.n)
+
+    def curvature(self, R: Ints) -> tuple[float, float]:
+        if R.size > PROVABLE:
+            return -np.inf, np.inf
+        return curvature_on_face(self._problem.second_derivatives(self._x, R), self._error)
+
+    def bend(self, R: Ints) -> float:
+        ones = np.zeros(self._problem.n)
+        ones[R] = 1.0
+        shared = self._problem.second_derivatives(ones, R)
+        k = int(self._problem.edges.members.shape[1])
+        return (k - 2) * float(np.linalg.norm(shared, axis=1).max(initial=0.0))
+
+    def reach(self, R: Ints, distance: float) -> Floats:
+        farther = self._x.copy()  # payoffs rise with every weight, and less so below x than above
+        farther[R] += distance
+        return self._problem.payoffs(farther) - self._r
 
 
 def solve_hypergraph(
@@ -134,7 +159,10 @@ def solve_hypergraph(
     DominantSet
         As :func:`solve` returns it, with :math:`\delta` for r: ``value`` is :math:`\sum x_j \delta_j = k f`
         (so that k = 2 gives the :math:`x^T A x` of :func:`solve`), ``gap`` is
-        :math:`\max \delta - k f`, ``strict`` whether the second-order conditions prove a strict maximum.
+        :math:`\max \delta - k f`, ``unit`` is k f. ``strict`` is True where a strict local maximum is proved
+        to lie near x, with these members apart from ``undecided`` ones; False where f bends upward on their
+        face around x, or an object outside gains at the maximum of the face; None where neither is proved,
+        as where maxima form a segment, or for more than 500 members.
 
     Examples
     --------
@@ -150,7 +178,7 @@ def solve_hypergraph(
     """
     check_choice("algorithm", algorithm, METHODS)
     check_run(0.0, max_time)
-    # "auto" stands in, as the names are others here; certify writes ours
+    # "auto" stands in, as the names are others here; ours is written below
     checked = SolverOptions(tol=tol, max_iter=max_iter, cutoff=cutoff, trace=trace).checked()
     options = SolverOptions(algorithm, start, checked.tol, checked.max_iter, checked.cutoff, trace)
     problem = _hypergraph(edges, weights, n)
@@ -161,7 +189,37 @@ def solve_hypergraph(
     outcome = run(problem, x, options, monitor)
     kept = outcome.x.weights > options.cutoff
     left = Point(outcome.x.support[kept], outcome.x.weights[kept] / outcome.x.weights[kept].sum())
-    return certify(problem, outcome._replace(x=left), options)
+    return _certified(problem, outcome._replace(x=left), options)
+
+
+def _certified(problem: Hypergraph, outcome: Outcome, options: SolverOptions) -> DominantSet:
+    """What can be said of the weights that were reached, recomputed from them alone."""
+    x = outcome.x.dense(problem.n)
+    r = problem.payoffs(x)
+    members = outcome.x.support
+    level = float(outcome.x.weights @ r[members])
+    outside = float(np.delete(r, members).max(initial=-np.inf))
+    gap = max(0.0, float(r.max()) - level)
+    error = problem.rounding(members.size) * r
+    status = outcome.status
+    if status in (Status.CONVERGED, Status.STEADY, Status.STALLED):
+        unfinished = Status.STALLED if status is Status.CONVERGED else status
+        status = Status.CONVERGED if gap <= max(options.tol * level, float(error.max())) else unfinished
+    strict, undecided = strict_nearby(_Near(problem, x, r), x, r, error)
+    return DominantSet(
+        members=members,
+        weights=outcome.x.weights,
+        value=level,
+        gap=gap,
+        margin=level - outside,
+        strict=strict,
+        n_iter=outcome.n_iter,
+        status=status,
+        trace=outcome.trace,
+        algorithm=options.algorithm,
+        unit=level,
+        undecided=undecided,
+    )
 
 
 def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: Monitor) -> Outcome:
@@ -187,7 +245,7 @@ def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: M
                 stale = 0 if better else stale + 1
                 best = (max(mean, best[0]), min(gap, best[1]))
                 if gap <= options.tol * mean or top == low or stale >= PATIENCE:
-                    status = Status.CONVERGED  # certify looks again, and may say stalled
+                    status = Status.CONVERGED  # the certificate looks again, and may say stalled
                     break
             halt = monitor.report(n_iter, mean, gap, size)
             if halt is not None:

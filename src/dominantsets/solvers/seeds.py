@@ -10,8 +10,7 @@ import numpy as np
 from dominantsets._checks import check_real, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
-from dominantsets.solvers.capped import CappedDual, climb
-from dominantsets.solvers.certificate import beyond_rounding, scale_of
+from dominantsets.solvers.capped import boxed, certified, climb
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import DominantSet, Status
@@ -79,47 +78,13 @@ def solve_welded(
     similarity: Similarity, seeds: Ints, extra: Floats, shift: float, options: SolverOptions, monitor: Monitor
 ) -> DominantSet:
     """The set around seeds that have equal weights: all of them are members, or none."""
-    n, k = similarity.n, seeds.size
-    U, bias, own, offset, _ = similarity.expanded(np.arange(n), shift + extra, "a set with all seeds")
-    kappa = np.broadcast_to(own + shift + extra, (n,))
+    n = similarity.n
     others = np.setdiff1d(np.arange(n), seeds, assume_unique=True)
-    # x on a seed is that of the weld over k: sums of rows become means, and kappa x² its sum over k²
-    dual = CappedDual(
-        np.vstack([U[others], U[seeds].mean(axis=0)]),
-        np.append(bias[others], bias[seeds].mean()),
-        np.append(kappa[others], kappa[seeds].sum() / k**2),
-        offset,
-        1.0,
-    )
+    part, shifts = np.full(n, others.size), shift + extra  # the weld comes last
+    part[others] = np.arange(others.size)
+    dual = boxed(similarity, part, shifts, 1.0, "a set with all seeds")
     start = np.zeros(others.size + 1)
     start[-1] = 1.0
     point, passes, status = climb(dual, start, shift, options, monitor)
-    x = np.zeros(n)
-    x[others], x[seeds] = point.x[:-1], point.x[-1] / k
-    x /= x.sum()
-    members = np.flatnonzero(x)
-    r = similarity.gradient(members, x[members])
-    r -= (shift + extra) * x
-    f = float(x @ r)
-    payoffs, inside = np.append(r[others], r[seeds].mean()), point.x > 0.0
-    gap = max(0.0, float(payoffs.max()) - f)
-    margin = f - float(payoffs[~inside].max(initial=-np.inf))
-    scale = scale_of(f, shift)
-    if status is Status.CONVERGED and gap > options.tol * scale:
-        status = Status.STALLED
-    strict: bool | None = None
-    if gap <= 1e-6 * max(scale, 0.0):
-        definite = bool(np.linalg.eigvalsh(dual.jacobian(point))[-1] < 1.0 - 1e-12)
-        strict = definite and beyond_rounding(margin, f, gap, shift)
-    return DominantSet(
-        members=members,
-        weights=x[members],
-        value=f + shift,
-        gap=gap,
-        margin=margin,
-        strict=strict,
-        n_iter=passes,
-        status=status,
-        shift=shift,
-        algorithm="welded",
-    )
+    found = certified(similarity, dual, part, point.x, shifts, shift, 1, options.tol)
+    return replace(found, n_iter=passes, status=found.status if status is Status.CONVERGED else status)
