@@ -26,7 +26,7 @@ from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
-from dominantsets.solvers.certificate import beyond_rounding, scale_of
+from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import HALTS
 
 SURPRISE = 0.02  # probability of rows so unlike those before a look, below which clusters are looked for
@@ -243,7 +243,7 @@ def take_in(
     certain = cluster.status is Status.CONVERGED
     worth = decay * kappa
     now = shift + (worth - kappa) - raised  # the shift of the same ball, and f is by so much more: raised
-    if certain and gap <= tol * scale_of(f, shift):
+    if certain and gap <= tol * cluster.unit:
         margin = min(cluster.margin, margin)
         proven = beyond_rounding(margin, f, gap, shift)
         strict = cluster.strict if proven or cluster.strict is None else False

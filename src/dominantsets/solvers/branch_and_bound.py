@@ -17,7 +17,7 @@ from dominantsets._typing import Ints
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.threads import parallel_map
 from dominantsets.solvers.boxes import Box, BoxedProblem
-from dominantsets.solvers.certificate import scale_of
+
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Point
@@ -117,7 +117,7 @@ class _Run:
     @property
     def done(self) -> float:
         """The f up to which a bound does not matter: more than rounding above the best."""
-        unit = max(scale_of(self.f, self.problem.shift), 0.0)
+        unit = self.best.unit
         return self.f + float(max(self.search.tol * unit, self.boxed.finest))
 
     @property

@@ -96,8 +96,8 @@ def judge(problem: Problem, x: Point, outcome: Outcome, seen: Recomputed) -> Ver
     error = problem.payoff_error(x)
     if outcome.weak:
         return Verdict(False)
-    if outcome.face:  # the tree's theorem: only the margin is left to see
-        return Verdict(True if beyond_rounding(f - outside, f, high - f, problem.shift) else None)
+    if outcome.face:  # of a tree, whose outsiders have the same payoff wherever x is on the face
+        return Verdict(True if f - outside > 2.0 * error else None)
     if max(high - f, outside - f, f - low) > STATIONARY * unit:
         return Verdict(None)
     spread = high - low + 2.0 * error
@@ -145,9 +145,3 @@ def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:
     return margin > max(gap, 8 * EPS * max(abs(f), abs(f + shift), abs(shift)))
 
 
-def scale_of(f, shift):  # TEMPORARY
-    return max(f, f + shift)
-
-
-def undecided(f, low, high, outside, shift):  # TEMPORARY
-    return beyond_rounding(f - outside, f, max(0.0, high - f, outside - f), shift)
