@@ -29,6 +29,7 @@ from dominantsets.labels.correlation import label_by_correlation
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
 from dominantsets.solvers import DominantSet, Monitor, Status
+from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
 
 Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
@@ -133,6 +134,8 @@ class Labels(SoftAnswers, Parameters):
             )
             return
         loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
+        # copies are a set at every small kappa, which makes any rounding of payoffs a large relative gap
+        loose = [c for c in loose if beyond_rounding(c.gap, c.threshold, 0.0, c.shift)]
         loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
         if any(c.status is Status.DISSOLVED for c in loose):
             degree = float(self.similarity_.degrees().mean())
