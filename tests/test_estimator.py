@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -306,6 +307,21 @@ def test_permuting_the_objects_permutes_the_labels():
     one = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X)
     other = DominantSets(n_clusters=3, affinity="sqeuclidean").fit(X[order])
     np.testing.assert_array_equal(one.labels_[order], other.labels_)
+
+
+def test_no_warning_of_a_gap_that_is_rounding():
+    """Groups of copies have a kappa near 0, and a gap of some last places: no solver does better."""
+    X = np.sign(np.tile([3.0, -2, 1, -1, 1, -3, 4, -3, 2], 2))[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = DominantSets(affinity="sqeuclidean").fit(X)
+        for gap, kappa in ((2e-16, 0.0), (1e-15, 1e-12)):
+            tiny = replace(model.clusters_[0], status=Status.STALLED, gap=gap, unit=kappa)
+            model.clusters_ = [tiny]
+            model._warn()
+        model.clusters_ = [replace(tiny, gap=1e-3)]
+        with pytest.raises(ConvergenceWarning, match="did not converge"):
+            model._warn()
 
 
 def test_warnings_say_what_fell_short(blobs):

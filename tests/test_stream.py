@@ -9,6 +9,8 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import example, given
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -265,6 +267,53 @@ def test_rows_are_worth_less_with_every_batch(affinity):
     for batch in np.array_split(X, 6):
         gone.partial_fit(batch)
     assert gone.similarity_.n == 150 * 4  # 0.15 to the power of 3 is above a thousandth, to that of 4 below
+
+
+FORGOTTEN_TO_NOTHING = [[3, -2, 1], [-1, 1, -3, 4, -3, 2], [-2, 2, -1, 1, 1, 2, -1, -6, -2, 1]]
+
+
+@given(
+    st.sampled_from(["cosine", "sqeuclidean"]),
+    st.sampled_from([0.0, 0.01, 0.1, 0.5]),
+    st.integers(1, 2),
+    st.lists(st.lists(st.integers(-2, 2), min_size=4, max_size=12), min_size=2, max_size=5),
+)
+@example("cosine", 0.1, 1, FORGOTTEN_TO_NOTHING)
+@example("sqeuclidean", 0.1, 1, [np.sign(numbers).tolist() for numbers in FORGOTTEN_TO_NOTHING])
+def test_integers_that_come_and_are_forgotten(affinity, forget, d, batches):
+    """Never an error, whatever coincides, and the KKT conditions hold for the rows with their weights."""
+    model, sizes = DominantSets(affinity=affinity, forget=forget), []
+    for numbers in batches:
+        rows = np.array(numbers[: len(numbers) // d * d], dtype=float).reshape(-1, d)
+        rows[~rows.any(axis=1)] = 1.0  # no direction
+        sizes.append(len(rows))
+        model.partial_fit(rows)
+    S = model.similarity_
+    weights = np.repeat((1.0 - forget) ** np.arange(len(sizes) - 1, -1, -1.0), sizes)
+    for cluster in model.clusters_:
+        weighted_kkt(S.toarray(), S.self_similarity, cluster, weights)
+
+
+@pytest.mark.parametrize("affinity", ["cosine", "sqeuclidean"])
+def test_copies_stay_a_dominant_set_however_long_they_are_forgotten(affinity):
+    """Their ball has no radius, and kappa falls with every batch: it must not vanish beside rounding."""
+    model = DominantSets(affinity=affinity, forget=0.1)
+    signs = np.tile([1.0, 1.0, -1.0, 1.0, -1.0, -1.0], 3)[:, None]
+    for _ in range(30):
+        model.partial_fit(signs)
+    weights = np.repeat(0.9 ** np.arange(29, -1, -1.0), len(signs))
+    rows = np.tile(signs[:, 0], 30)
+    assert model.n_clusters_ == 2
+    for cluster in model.clusters_:
+        # the Hessian on the face is diagonal, -kappa / m
+        assert model.similarity_.self_similarity + cluster.shift > 0.0
+        assert cluster.margin > 0.0
+        assert cluster.strict is not False
+        assert np.unique(rows[cluster.members]).size == 1
+        # copies share by their weights: kappa x / m is the same for all
+        expected = weights[cluster.members] / weights[cluster.members].sum()
+        np.testing.assert_allclose(cluster.weights, expected, rtol=1e-2)
+        weighted_kkt(model.similarity_.toarray(), model.similarity_.self_similarity, cluster, weights)
 
 
 def test_a_group_that_no_longer_comes_is_forgotten():

@@ -8,6 +8,7 @@ from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.correlation import Correlation, correlation_clusters
+from dominantsets.labels.margins import label_margins
 from dominantsets.rows.parquet import parquet_rows
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
@@ -68,6 +69,7 @@ __all__ = [
     "dominant_sets",
     "global_optimum",
     "guaranteed_shift",
+    "label_margins",
     "multistart",
     "parquet_rows",
     "path_clusters",

@@ -159,6 +159,13 @@ class Copies:
         np.add.at(weights, inverse, cluster.weights)
         return replace(cluster, members=members, weights=weights)
 
+    def unfold_cluster(self, cluster: DominantSet) -> DominantSet:
+        """The same set of copies, which share a weight equally."""
+        share = np.zeros(self.counts.size)
+        share[cluster.members] = cluster.weights / self.counts[cluster.members]
+        members = self.copies_of(cluster.members)
+        return replace(cluster, members=members, weights=share[self.objects[members]])
+
     def copies_of(self, objects: Ints) -> Ints:
         """All copies of some objects."""
         copies = np.flatnonzero(np.isin(self.objects, objects))

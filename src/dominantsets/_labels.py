@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ from dominantsets.labels.average import (
     predict_by_payoff,
 )
 from dominantsets.labels.correlation import label_by_correlation
+from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
 from dominantsets.solvers import DominantSet, Monitor, Status
+from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
 
 Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
@@ -131,6 +134,8 @@ class Labels(SoftAnswers, Parameters):
             )
             return
         loose = [c for c in self.clusters_ if c.status is not Status.CONVERGED]
+        # copies are a set at every small kappa, which makes any rounding of payoffs a large relative gap
+        loose = [c for c in loose if beyond_rounding(c.gap, c.threshold, 0.0, c.shift)]
         loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
         if any(c.status is Status.DISSOLVED for c in loose):
             degree = float(self.similarity_.degrees().mean())
@@ -158,6 +163,43 @@ class Labels(SoftAnswers, Parameters):
                 f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
                 f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
             )
+
+    def label_margins(self) -> Any:
+        """How much similarities must change before labels do: see :func:`dominantsets.label_margins`.
+
+        With ``assign="average"`` members count alike: a label outside the dominant sets stays, as long as the
+        sets do and no similarity changes by as much as its margin. Else they count by their weights, and the
+        margin is negative where the rule of the labels decides otherwise than the averages. It costs one
+        product with the similarity for each cluster; ``print(selection_)`` then has the least of each.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Margins of the objects of ``labels_``, in the unit of the similarity. nan for noise, for objects
+            of weight 0, and where a cluster has no other member.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.array([[0.0], [1.0], [2.0], [4.5], [10.0], [11.0], [12.0]])
+        >>> model = DominantSets(2, affinity="euclidean", assign="average").fit(X)
+        >>> float(model.label_margins()[3])  # mean distances 3.5 and 6.5: half of 3
+        1.5
+        """
+        check_is_fitted(self)
+        clusters, similarity = self.clusters_, self.similarity_
+        seen, copies = getattr(self, "_seen", None), getattr(self, "_copies", None)
+        labels = np.asarray(self.labels_ if seen is None else seen.labels)
+        repeated = labels
+        if copies is not None:
+            clusters, repeated = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
+        if self.assign == "average":
+            clusters = [replace(c, weights=np.full(len(c), 1.0 / len(c))) for c in clusters]
+        margins = label_margins(similarity, repeated, clusters)
+        margins = margins if copies is None else copies.fold(margins, np.nan)
+        self.selection_ = self.selection_.with_margins(margins, labels)
+        return similarity.as_given(margins) if seen is None else margins[labels.size - self.labels_.size :]
 
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.

@@ -238,6 +238,7 @@ class Streaming:
                 options.tol,
                 decay,
                 None if weights is None else weights[first:],
+                old.rounding,
             )
             for k, cluster in enumerate(self.clusters_)
         ]
@@ -250,9 +251,10 @@ class Streaming:
         seen, old = self._seen, self.similarity_
         keep = ~checked_rows(rows, seen.n)
         similarity = as_similarity(seen.rows[keep], self.affinity_, **self.affinity_params_)
-        nobody, raised = np.empty(0), similarity.offset - old.offset
+        nobody, raised, tol = np.empty(0), similarity.offset - old.offset, self._checked().tol
+        own, rounding = old.self_similarity, old.rounding
         arrivals = [
-            take_in(cluster, nobody, seen.n, raised, old.self_similarity + cluster.shift, self._checked().tol)
+            take_in(cluster, nobody, seen.n, raised, own + cluster.shift, tol, rounding=rounding)
             for cluster in self.clusters_
         ]
         self._renew(seen, similarity, arrivals, keep, False)

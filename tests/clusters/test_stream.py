@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -67,6 +69,41 @@ def test_what_a_batch_does_to_a_cluster():
     masses = np.append(0.5 * kappa * cluster.weights, 0.6)
     np.testing.assert_allclose(half.start.weights, masses / masses.sum())
     assert half.cluster.shift + 1.0 == pytest.approx(0.5 * kappa + 0.6)
+
+
+def test_a_row_at_the_threshold_leaves_open_whether_a_set_stays_one():
+    """Neither is proved: it may be a member of a set that is as good. What has no proof gets none."""
+    cluster = solve(as_similarity(features(60), "rbf", gamma=0.05), shift=0.5)
+    assert cluster.strict
+    f = cluster.threshold
+    kept = take_in(cluster, np.array([f - 1.0, f, f - 1e-3]), 60, 0.0, 1.5, 1e-9).cluster
+    assert kept.strict is None
+    assert kept.undecided.tolist() == [61]
+    away = take_in(cluster, np.array([f - 1e-3]), 60, 0.0, 1.5, 1e-9).cluster
+    assert away.strict is True
+    assert away.undecided.size == 0
+    for before in (None, False):
+        same = take_in(replace(cluster, strict=before), np.array([f]), 60, 0.0, 1.5, 1e-9).cluster
+        assert same.strict is before
+    # without the row: still open, and the others have new numbers
+    arrival = take_in(cluster, np.array([f - 1.0, f]), 60, 0.0, 1.5, 1e-9)
+    outside = np.setdiff1d(np.arange(60), cluster.members)[0]
+    keep = np.ones(62, dtype=bool)
+    keep[outside] = False
+    assert arrival.without(keep, 1.5).cluster.undecided.tolist() == [60]
+    keep[61] = False
+    assert arrival.without(keep, 1.5).cluster.undecided.size == 0
+
+
+def test_a_ball_without_a_radius_is_climbed_again():
+    """Where kappa falls below what rounding leaves of the members' similarities."""
+    cluster = solve(as_similarity(features(60), "rbf", gamma=0.05), shift=0.5)
+    far, m = np.array([cluster.threshold - 1.0]), len(cluster)
+    assert take_in(cluster, far, 60, 0.0, 1.5, 1e-9, 0.5, rounding=0.75 / m).start is None
+    touched = take_in(cluster, far, 60, 0.0, 1.5, 1e-9, 0.5, rounding=0.8 / m)
+    assert touched.start.support.tolist() == cluster.members.tolist()
+    np.testing.assert_allclose(touched.start.weights, cluster.weights)
+    assert touched.cluster.shift + 1.0 == pytest.approx(0.8)
 
 
 def test_rows_that_get_weights_leave_the_ball_where_it_is():

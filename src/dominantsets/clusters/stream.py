@@ -6,6 +6,10 @@ cluster takes them in with the weights :math:`(p_i - f) / \kappa'`, at
 :math:`\kappa' = \kappa + \sum_i \max(0, p_i - f)`: the same ball, which now holds more. From there it is
 climbed again, over all rows. Where rows are forgotten, :math:`\kappa' = \lambda \kappa + \sum_i m_i
 \max(0, p_i - f)` with the weights m of the new rows: old ones are worth less, and the ball stays.
+
+Rows that are copies are one ball at every small :math:`\kappa`. Forgotten again and again, :math:`\kappa`
+would vanish beside the similarity of an object to its copy, and with it the dominant set: at 0 all weights of
+copies have one value. So the squared radius is never less than what rounding leaves of a similarity.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
-from dominantsets.solvers.certificate import beyond_rounding
+from dominantsets.solvers.certificate import beyond_rounding, tolerance
 from dominantsets.solvers.result import HALTS
 
 SURPRISE = 0.02  # probability of rows so unlike those before a look, below which clusters are looked for
@@ -193,7 +197,10 @@ class Arrival:
             return None
         members = numbers[self.members[inside]]
         if self.start is None and inside.all():
-            return Arrival(replace(cluster, members=members), None)
+            undecided = numbers[cluster.undecided[keep[cluster.undecided]]]
+            # what a row proved against it may be gone with the row
+            strict = cluster.strict or None
+            return Arrival(replace(cluster, members=members, undecided=undecided, strict=strict), None)
         weights = (cluster.weights if self.start is None else self.start.weights)[inside]
         share = float(weights.sum())
         lost = replace(cluster, shift=cluster.shift - kappa * (1.0 - share), status=Status.STOPPED)
@@ -209,6 +216,7 @@ def take_in(
     tol: float,
     decay: float = 1.0,
     weights: Floats | None = None,
+    rounding: float = 0.0,
 ) -> Arrival:
     """A cluster among all rows, when a batch has come.
 
@@ -225,11 +233,13 @@ def take_in(
     kappa : float
         The cluster's κ: the similarity of an object to its copy, plus the shift.
     tol : float
-        The solver's: a payoff above the threshold by no more than this (relative) touches nobody.
+        The solver's: a payoff above the threshold by no more than so many units touches no cluster.
     decay : float, default=1.0
         By what the weights of all rows before have been multiplied meanwhile.
     weights : ndarray, optional
         Those of the batch's rows; 1 where nothing is forgotten.
+    rounding : float, default=0.0
+        What rounding leaves of a similarity: a ball whose squared radius is below it is climbed again.
 
     Returns
     -------
@@ -240,13 +250,17 @@ def take_in(
     above = np.maximum(payoffs - f, 0.0)
     largest = float(payoffs.max(initial=-np.inf))
     margin, gap = f - largest, max(cluster.gap, largest - f)
-    certain = cluster.status is Status.CONVERGED
-    worth = decay * kappa
+    left = decay * kappa
+    worth = max(left, len(cluster) * rounding)
     now = shift + (worth - kappa) - raised  # the shift of the same ball, and f is by so much more: raised
-    if certain and gap <= tol * cluster.unit:
+    allowed = tolerance(tol, cluster.unit, f, shift, len(cluster))
+    if cluster.status is Status.CONVERGED and worth == left and gap <= allowed:
         margin = min(cluster.margin, margin)
-        proven = beyond_rounding(margin, f, gap, shift)
-        strict = cluster.strict if proven or cluster.strict is None else False
+        strict, undecided = cluster.strict, cluster.undecided
+        if not beyond_rounding(margin, f, gap, shift):  # whether a strict maximum stays one is open
+            strict = None if strict else strict
+            close = [j for j, p in enumerate(payoffs) if not beyond_rounding(f - p, f, gap, shift)]
+            undecided = np.append(undecided, first + np.array(close, dtype=np.int64))
         kept = replace(
             cluster,
             value=f + raised + now,
@@ -255,6 +269,7 @@ def take_in(
             strict=strict,
             shift=now,
             global_gap=None,
+            undecided=undecided,
         )
         return Arrival(kept, None)
     more = np.flatnonzero(above)
@@ -279,8 +294,11 @@ def climbed(
     for arrival in arrivals:
         cluster = arrival.cluster
         if arrival.start is not None:
-            problem = make_problem(similarity, cluster.shift, weights=weights)
-            chosen_for = options.chosen_for(similarity, cluster.shift, 0)
+            assert similarity.self_similarity is not None
+            least = len(arrival.members) * similarity.rounding - similarity.self_similarity
+            shift = max(cluster.shift, least)
+            problem = make_problem(similarity, shift, weights=weights)
+            chosen_for = options.chosen_for(similarity, shift, 0)
             try:
                 cluster = problem.solve_from(arrival.start, chosen_for, monitor)
             except KeyboardInterrupt:  # outside the solver's own steps

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Scales
@@ -40,6 +40,8 @@ class Row(NamedTuple):
         sharply it stands out: near 1 for what stands alone.
     chance : float
         How many groups like it are to be expected in data without structure.
+    margin : float
+        The least margin of a label, in the unit of the similarity; nan until ``label_margins`` is called.
     """
 
     shift_from: float
@@ -52,6 +54,7 @@ class Row(NamedTuple):
     persistence: float
     sharpness: float
     chance: float
+    margin: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +98,14 @@ class Selection:
             f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} "
             f"{'labelled':>9} {'elsewhere':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
         ]
+        shown = not all(np.isnan(row.margin) for row in self.rows)
+        if shown:
+            lines[0] += f" {'least margin':>12}"
         for k, row in enumerate(self.rows[:SHOWN]):
             lines.append(
                 f"{k:4d} {row.shift_from:11.5g} {row.shift:11.5g} {row.shift_to:11.5g} {row.radius:8.3g} "
                 f"{row.members:8d} {row.labelled:9d} {row.elsewhere:9d} {row.persistence:8.2f} "
-                f"{row.sharpness:6.2f} {row.chance:10.1e}"
+                f"{row.sharpness:6.2f} {row.chance:10.1e}" + (f" {row.margin:12.5g}" if shown else "")
             )
         if len(self.rows) > SHOWN:
             lines.append(f"... and {len(self.rows) - SHOWN} more")
@@ -122,6 +128,15 @@ class Selection:
 
         rows = [row for part in parallel_map(work, thread_slices(len(self.rows), 8)) for row in part]
         return replace(self, rows=rows, noise=noise)
+
+    def with_margins(self, margins: Floats, labels: Ints) -> Selection:
+        """With the least margin among the labels of each cluster; nan where none has one."""
+        least = np.full(1 + max(len(self.rows), int(labels.max())), np.inf)
+        known = ~np.isnan(margins)
+        np.minimum.at(least, labels[known], margins[known])
+        least[np.bincount(labels[known], minlength=least.size) == 0] = np.nan
+        rows = [row._replace(margin=float(m)) for row, m in zip(self.rows, least, strict=False)]
+        return replace(self, rows=rows)
 
 
 def of_scales(
