@@ -492,7 +492,8 @@ def small_climb(
         length = np.sqrt(np.sum(g * g))
         bound = 2.0 * reach * length
         unit = max(abs(f), abs(shift), reach * np.sqrt(np.sum(w * w)))
-        if bound <= max(tol / mass_of(inverse, members), 4.0 * EPS * unit) or members.size < d:
+        level = 4.0 * EPS * unit * (1.0 + np.sqrt(members.size))
+        if bound <= max(tol / mass_of(inverse, members), level) or members.size < d:
             break
         first, second = np.zeros(d), np.zeros((d, d))
         mass = moments(X, members, form, center, w, inverse, first, second)

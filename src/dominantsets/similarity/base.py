@@ -242,9 +242,11 @@ class Similarity(ABC):
         return np.full(len(objects), self.self_similarity)
 
     def kappa_of(self, objects: Ints, shift: Any) -> Floats:
-        """The shift plus the similarity of objects to copies of themselves (to anything, where unknown)."""
-        own = self.largest() if self.self_similarity is None else self.self_similarities(objects)
-        return np.asarray(own + shift)
+        """The shift plus the similarity of objects to copies of themselves (to anything, where unknown).
+
+        One number where all share it.
+        """
+        return np.atleast_1d(self.level + shift)
 
     @property
     def magnitude(self) -> float:

@@ -38,18 +38,19 @@ class Face(NamedTuple):
 OPEN, BENT = Face(None, np.empty(0), np.inf), Face(False, np.empty(0), np.inf)
 
 
-def low_rank_face(room: float, kappa: Floats, inner: float, outer: float) -> Face:
+def low_rank_face(room: float, kappa: Floats, count: int, inner: float, outer: float) -> Face:
     r"""The face of low-rank similarities, where :math:`Q(z) = \sum \kappa_i z_i^2 - |U^T z|^2`.
 
     ``room`` is how far the eigenvalues of J are proved to lie below 1 (0: it is open; -1: one lies above);
-    ``inner`` bounds the distance between rows of R, ``outer`` that of others from these. From
+    kappa may be one number for all ``count`` objects. ``inner`` bounds the distance between rows of R,
+    ``outer`` that of others from these. From
     :math:`Q \ge room \sum \kappa_i z_i^2` follows :math:`|U^T z| \le E \sqrt{\sum 1 / \kappa_i} / room`.
     Weights are a positive part over kappa, of values that move with :math:`u_i \cdot U^T z` and a level that
     moves with means of these and of p: the difference is at most :math:`2 E + inner\,|U^T z|`.
     """
     if room <= 0.0:
         return BENT if room < 0.0 else OPEN
-    moved = np.sqrt(np.sum(1.0 / kappa)) / room
+    moved = np.sqrt(np.sum(1.0 / kappa) * (count / kappa.size)) / room
     return Face(True, (2.0 + inner * moved) / kappa, 2.0 + outer * moved)
 
 

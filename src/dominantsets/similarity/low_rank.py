@@ -192,9 +192,9 @@ class LowRank(OfRows):
         return self.largest()
 
     def kappa_of(self, objects: Ints, shift: Any) -> Floats:
-        if self.formula.unit:  # one number, without a look at the rows; that of rows of length 0 is less
-            return np.asarray(self.least_own + shift + np.zeros(len(objects)))
-        return super().kappa_of(objects, shift)
+        if self.formula.has_bias or self.formula.unit:  # under cosine that of rows of length 0 is less
+            return np.atleast_1d(self.least_own + shift)
+        return np.asarray(self.self_similarities(objects) + shift)
 
     def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
         """Members of a ball are at most its diameter apart; an outsider at the margin lies just outside.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.faces import EPS as EPS
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
@@ -132,16 +132,16 @@ def _with_ties(problem: Problem, x: Point, seen: Recomputed, ties: Ints, error: 
     return _verdict(x, among, spread * face.weights)
 
 
-def _verdict(x: Point, among: Ints, moved: np.ndarray) -> Verdict:
+def _verdict(x: Point, among: Ints, moved: Floats) -> Verdict:
     """A strict maximum, with those undecided for which 0 is within reach; None where that is all of them."""
-    weights = np.zeros(among.size)
-    weights[np.searchsorted(among, x.support)] = x.weights
-    open_to = weights <= np.broadcast_to(moved, weights.shape)
-    return Verdict(None) if open_to.all() else Verdict(True, among[open_to], among.size)
+    weights = x.weights
+    if among.size > weights.size:
+        weights = np.zeros(among.size)
+        weights[np.searchsorted(among, x.support)] = x.weights
+    doubtful = weights <= moved
+    return Verdict(None) if doubtful.all() else Verdict(True, among[doubtful], among.size)
 
 
 def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:
     """Whether a margin is positive, however payoffs were rounded and whatever the gap leaves open."""
     return margin > max(gap, 8 * EPS * max(abs(f), abs(f + shift), abs(shift)))
-
-

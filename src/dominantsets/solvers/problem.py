@@ -242,11 +242,13 @@ class Problem:
     def unit_of(self, x: Point) -> float:
         r"""The unit of tolerances, :math:`\sum_i \kappa_i x_i^2`: no constant of the similarity enters."""
         kappa = self.similarity.kappa_of(x.support, self.shift_of(x.support))
+        if kappa.size == 1:
+            return max(0.0, float(kappa[0] * (x.weights @ x.weights)))
         return max(0.0, float(np.sum(kappa * np.square(x.weights))))
 
     def payoff_error(self, x: Point) -> float:
         """How far recomputed payoffs, and f, may be off by rounding."""
-        own = float(np.max(np.abs(self.shift_of(x.support) * x.weights)))
+        own = float(np.max(np.abs(self.shift_of(x.support))) * x.weights.max())
         return float(self.similarity.rounding_of(x.support.size)) + 4.0 * EPS * own
 
     def face_of(self, objects: Ints, room: float | None, radius: float | None, margin: float) -> Face:
@@ -259,7 +261,7 @@ class Problem:
         kappa = similarity.kappa_of(objects, shift) if extents is not None else np.zeros(1)
         face = OPEN
         if extents is not None and room is not None and float(kappa.min()) > 0.0:
-            face = low_rank_face(room, np.broadcast_to(kappa, objects.shape), *extents)
+            face = low_rank_face(room, kappa, objects.size, *extents)
         if face.concave is None and objects.size <= MATRIX_LIMIT:
             B: Floats = similarity.block(objects, objects)
             B[np.diag_indices_from(B)] = -shift

@@ -103,7 +103,9 @@ def ascend_together(
         try:
             bound = 2.0 * dual.reach * points.length
             rounding = _rounding(dual, points)
-            settled = bound <= np.maximum(options.tol / points.mass, rounding)
+            kappa = dual.least + points.shift
+            sizes = np.maximum(points.mass * kappa, 1.0)  # of the supports, or less
+            settled = bound <= np.maximum(options.tol / points.mass, rounding * (1.0 + np.sqrt(sizes)))
             stalled = points.stale >= passes.PATIENCE
             over = settled | stalled | (points.passes >= options.max_iter)
             dual.clock.add("newton")
@@ -125,7 +127,7 @@ def ascend_together(
             target, stride, level = _proposed(dual, points, jacobian)
             dual.clock.add("newton")
             trial = dual.at_host(target, points.shift, level)
-            kappa = dual.least + points.shift
+            kappa = dual.least + points.shift  # of those that go on
             scatter = np.where(kappa > 0.0, np.maximum(dual.trace / np.abs(kappa), 1e-300), np.inf)
             points, newest = _received(points, target, dual.told(trial), stride, rounding, scatter)
             if trial.jacobian is not None and jacobian is not None and not newest.all():

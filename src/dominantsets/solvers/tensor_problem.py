@@ -170,19 +170,9 @@ class TensorProblem(HostProblem):
         few = self._few(len(counts))
         ask = self._extremes if few is None else few.extremes
         found = ask(objects, counts, weights, shifts)
-        units = self._units(objects, counts, weights, shifts).tolist()
-        rows = zip(*(column.tolist() for column in found[:4]), units, self._balls(found), strict=True)
-        return [Recomputed(*row) for row in rows]
-
-    def _units(self, objects: Tensor, counts: Ints, weights: Tensor, shifts: Floats) -> Floats:
-        """Sums of kappa times the square of the weights, start after start."""
-        owner = torch.repeat_interleave(torch.arange(len(counts)), torch.from_numpy(counts)).to(self.device)
-        kappa = self.local.own_at(objects) + self.rows.send(shifts)[owner]
-        extra = self._sent_extra()
-        kappa = kappa if extra is None else kappa + extra[objects]
-        nothing = torch.zeros(len(counts), dtype=torch.float64, device=self.device)
-        units: Floats = to_numpy(nothing.index_add_(0, owner, kappa * weights.square()))
-        return units
+        rows = zip(*(column.tolist() for column in found[:4]), self._balls(found), strict=True)
+        # units follow from the weights, once these are on the host
+        return [Recomputed(f, low, high, outside, np.nan, ball) for f, low, high, outside, ball in rows]
 
     def near(self, x: Point, level: float) -> Ints | None:
         return None
@@ -250,7 +240,7 @@ class TensorProblem(HostProblem):
         self.clock.begin()
         known = self._recomputed(ends.objects, ends.counts, ends.weights, ends.shifts)
         self.clock.add("certificate")
-        asked = [k for k, one in enumerate(known) if one.high - one.low <= STATIONARY * one.unit]
+        asked = [k for k, one in enumerate(known) if one.high - one.low <= STATIONARY * abs(one.f)]
         rooms = self._rooms(ends, asked) if asked else {}
         self.clock.add("second order")
         members, shares = to_numpy_pinned(ends.objects), to_numpy_pinned(ends.weights)
@@ -262,7 +252,9 @@ class TensorProblem(HostProblem):
                 mine = slice(int(edges[k]), int(edges[k + 1]))
                 x = Point(members[mine].copy(), shares[mine])
                 outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, rooms.get(k))
-                out.append(certify(self._at(float(ends.shifts[k])), outcome, options, known[k]))
+                problem = self._at(float(ends.shifts[k]))
+                seen = known[k]._replace(unit=problem.unit_of(Point(x.support, x.weights / x.weights.sum())))
+                out.append(certify(problem, outcome, options, seen))
             return out
 
         parts = parallel_map(work, thread_slices(len(known), 1))

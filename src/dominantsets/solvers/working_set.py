@@ -242,7 +242,7 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         if run.n_iter >= max_iter:
             return Status.MAX_ITER
         # over blocks of coordinates the gap is not monotone: every block is visited first
-        if stale >= 3 + 4 * (run.x.support.size // max(1, BLOCK_LIMIT)):
+        if stale >= 3 + 8 * (run.x.support.size // max(1, BLOCK_LIMIT)):
             return Status.STALLED
         halt = monitor.report(run.n_iter, f + problem.shift, gap, size)
         if halt is not None:
