@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import brute_force
 import reference
+from capped_maxima import agree
 from dominantsets import Equilibrium, Status, solve, solve_asymmetric
-from dominantsets.solvers.ess import stable_against_ties, strictly_copositive
+from dominantsets.solvers.ess import as_rationals, stable_against_ties, strictly_copositive
 from support import given_comparisons, press_ctrl_c, random_similarity
 
 sizes, seeds = st.integers(2, 6), st.integers(0, 10_000)
@@ -125,16 +126,99 @@ def test_strict_copositivity_against_kellers_criterion(n, seed):
     W = np.triu(rng.integers(-2, 4, (n, n)))
     W = W + np.triu(W, 1).T
     expected = brute_force.strictly_copositive([[Fraction(int(v)) for v in row] for row in W])
-    assert strictly_copositive(W.astype(float), 1e-12) is expected
+    assert strictly_copositive(as_rationals(W)) is expected
 
 
 def test_too_many_ties_are_said_to_be_untested():
     n = 16
-    W = -np.ones((n, n)) / (n - 1.5) + (1.0 + 1.0 / (n - 1.5)) * np.eye(n)
+    W = as_rationals(-np.ones((n, n)) / (n - 1.5) + (1.0 + 1.0 / (n - 1.5)) * np.eye(n))
     assert strictly_copositive(W) is None
     assert strictly_copositive(W[:8, :8]) is True  # positive definite: fewer of the same
-    assert strictly_copositive(np.eye(n) + 1.0) is True
+    assert strictly_copositive(as_rationals(np.eye(n) + 1.0)) is True
     assert stable_against_ties(np.zeros((2, 2)), np.array([0]), np.array([1])) is False
+
+
+# at the edge --------------------------------------------------------------------------------------------
+
+
+def test_an_object_that_the_dynamics_has_not_yet_driven_out_is_no_member():
+    A = np.array([[0.0, 3, 1, 1], [0, 0, 3, 2], [3, 3, 0, 1], [3, 0, 2, 0]])
+    found = solve_asymmetric(A)
+    weights, stable = exact(A)[0, 1, 2]
+    assert stable
+    assert found.members.tolist() == [0, 1, 2]
+    assert found.stable is True
+    np.testing.assert_allclose(found.weights, [float(v) for v in weights], atol=1e-15)
+    np.testing.assert_array_equal(found.extended, [0, 1, 2, 3])  # it has the payoff of the members
+
+
+def test_an_outsider_above_f_is_no_tie():
+    """By 1e-11, below the tolerance: no support of two or three objects is an equilibrium."""
+    A = np.array([[0.0, 0, 2, 2], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1e-11, 1, 0]])
+    found = solve_asymmetric(A, start=0)
+    stable = {S for S, (_, is_stable) in exact(A).items() if is_stable}
+    assert (tuple(found.members.tolist()) in stable) is found.stable
+
+
+@pytest.mark.parametrize("off", [-1e-9, -1e-13, 0.0, 1e-13, 1e-9])
+def test_near_ties_are_decided(off):
+    """Object 2 has the payoff 1/2 + off beside the pair 0 and 1, which loses half of it beside object 2."""
+    A = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5 + off, 0.5 + off, 0.0]])
+    found = solve_asymmetric(A, start=np.array([0.5, 0.5, 0.0]))
+    stable = [set(S) for S, (_, is_stable) in exact(A).items() if is_stable]
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    assert found.stable is any(agree(members, undecided, support) for support in stable)
+
+
+@given_comparisons(
+    0.8,
+    st.integers(2, 5),
+    seeds,
+    st.sampled_from([0.0, 1e-9, 1e-12, 1e-16]),
+    st.sampled_from([0.0, 1.0, -0.5]),
+)
+def test_stable_is_so_in_rationals(n, seed, noise, shift):
+    rng = np.random.default_rng(seed)
+    A = np.abs(rng.integers(0, 4, (n, n)) + noise * rng.integers(-2, 3, (n, n)))
+    np.fill_diagonal(A, 0.0)
+    if not A.any():
+        return False
+    found = quietly(A, shift=shift, start=int(rng.integers(n)), max_iter=5_000)
+    if found.stable is None:
+        return False
+    stable = [set(S) for S, (_, is_stable) in exact(A, shift).items() if is_stable]
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    assert found.stable is any(agree(members, undecided, support) for support in stable)
+    return True
+
+
+def circle(n, turn):
+    """All alike by 1, and more by ``turn`` to the first half of those that follow than to the second."""
+    ahead = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
+    return np.where(ahead == 0, 0.0, 1.0 + turn * np.where(ahead <= n // 2, 1.0, -1.0))
+
+
+def test_more_members_than_rationals_are_taken_for():
+    """An odd number of objects in a circle: z'Az = -|z|² where z sums to 0, so equal weights are an ESS."""
+    n = 25
+    A = circle(n, 0.3)
+    found = solve_asymmetric(A, start="barycenter")
+    np.testing.assert_allclose(found.weights, 1 / n)
+    assert found.stable is True
+    assert found.undecided.size == 0
+    # a copy of object 0 has the payoff f for ever: mass may move to it at no loss
+    copied = np.block([[A, A[:, :1]], [A[:1], np.zeros((1, 1))]])
+    assert solve_asymmetric(copied, start=np.append(np.full(n, 1 / n), 0.0)).stable is not True
+    # less beside itself than beside the others, it would lose once it had come: a tie, and f bends down
+    rival = copied.copy()
+    rival[n, :n], rival[:n, n] = A.mean(axis=0), 1.0
+    tied = solve_asymmetric(rival, start=np.append(np.full(n, 1 / n), 0.0))
+    assert tied.stable is True
+    assert n in tied.extended
+    assert n in tied.undecided
+    # and where it gains from each of them, it is above f
+    rival[n, :n] += 1e-11
+    assert solve_asymmetric(rival, start=np.append(np.full(n, 1 / n), 0.0)).stable is not None
 
 
 # rock, paper, scissors ----------------------------------------------------------------------------------

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
+from capped_maxima import agree, strict_maxima
 from dominantsets import Status, as_similarity, solve
-from support import features, press_ctrl_c, random_similarity, vector
+from support import features, given_comparisons, press_ctrl_c, random_similarity, vector
 
 KINDS = ("sqeuclidean", "cosine", "linear", "matrix")
 
@@ -71,6 +75,60 @@ def test_strict_maxima_have_nothing_better_near_them():
             z = x + 1e-3 * (y - x)
             assert z @ A @ z <= x @ A @ x + 1e-12 * np.abs(A).max()
     assert tried > 20
+
+
+def test_an_object_of_weight_zero_is_no_member():
+    """Payoffs are 4/7 at (0, 3/7, 3/7, 1/7), also of object 0, which rounding gave a negative weight."""
+    A = np.array([[0.0, 1, 0, 1], [1, 0, 3, 1], [0, 3, 0, 1], [1, 1, 1, 0]])
+    found = solve(A, shift=2.0, min_members=2)
+    assert (found.weights > 0).all()
+    np.testing.assert_allclose(vector(found, 4), [0, 3 / 7, 3 / 7, 1 / 7], atol=1e-12)
+    assert found.undecided.tolist() == [0]
+    assert found.strict is True  # f is concave on all four: see the next test
+    S = as_similarity(np.array([0.0, -1, -2, 0, 0])[:, None], "sqeuclidean", offset=8.0)
+    found = solve(S, shift=4.0, min_members=2)
+    assert (found.weights > 0).all()
+    assert found.strict is True
+    assert found.undecided.tolist() == [2]
+
+
+def test_a_flat_direction_is_not_called_strict():
+    """Objects 1 and 2 are copies without a shift: mass may move from one to the other at no loss."""
+    A = np.array([[0.0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    found = solve(A, min_members=2, start=np.array([0.5, 0.3, 0.2]))
+    assert found.strict is not True
+
+
+@given_comparisons(
+    0.8, st.integers(3, 5), st.integers(0, 10_000), st.integers(2, 4), st.sampled_from([0.0, 1e-12, 1e-16])
+)
+def test_strict_is_so_in_rationals(n, seed, m, noise):
+    """Integers have ties and flat faces in plenty; noise makes near-ties of them."""
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.integers(0, 4, (n, n)) + noise * rng.integers(0, 3, (n, n)), 1)
+    A = A + A.T
+    shift, m = float(rng.integers(0, 9)) / 2, min(m, n)
+    if not A.any():
+        return False
+    found = solve(A, min_members=m, shift=shift)
+    assert len(found) >= m
+    if found.strict is None:
+        return False
+    B = [[Fraction(-shift if i == j else A[i, j]) for j in range(n)] for i in range(n)]
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    supports = [{i for i in range(n) if x[i]} for x in strict_maxima(B, Fraction(1, m))]
+    if found.strict:
+        assert any(agree(members, undecided, support) for support in supports)
+    return found.strict
+
+
+def test_the_unit_stays_if_a_constant_moves_from_the_shift_to_the_similarities():
+    A = random_similarity(9, seed=3)
+    moved = A + 2.0 * (1 - np.eye(9))
+    one, other = solve(A, shift=5.0, min_members=4), solve(moved, shift=3.0, min_members=4)
+    np.testing.assert_allclose(vector(one, 9), vector(other, 9), atol=1e-9)
+    assert one.unit == pytest.approx(other.unit)
+    assert one.unit == pytest.approx((A.max() + 5.0) * np.square(one.weights).sum())
 
 
 def test_concave_problems_against_a_general_solver():

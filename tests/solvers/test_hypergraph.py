@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from math import comb, prod
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import brute_force
+from capped_maxima import agree
 from dominantsets import DominantSet, Status, solve, solve_hypergraph
 from support import given_comparisons, negative_on_face, random_similarity, vector
 
@@ -163,6 +166,97 @@ def test_pairs_are_an_ordinary_similarity(n, seed):
         assert one.value == pytest.approx(other.value, rel=1e-9)
         np.testing.assert_allclose(vector(one, n), vector(other, n), atol=1e-9)
         assert one.gap == pytest.approx(other.gap, abs=1e-9)
+
+
+# strictness ----------------------------------------------------------------------------------------------
+
+SEGMENT = [(0, 1, 2), (0, 1, 3)]  # f = x0 x1 (x2 + x3): mass moves between 2 and 3 at no loss
+
+
+def test_a_segment_of_maxima_is_not_called_strict():
+    found = solve_hypergraph(SEGMENT, start=[0.145, 0.02, 0.102, 0.733])
+    assert found.strict is None
+    assert found.status is Status.CONVERGED
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4), st.sampled_from([1.0, 3.0]))
+def test_no_start_makes_a_segment_strict(start, omega):
+    x = np.array(start) / sum(start)
+    assert solve_hypergraph(SEGMENT, [omega, omega], start=x).strict is not True
+
+
+def test_twins_of_different_weight_are_told_apart():
+    """f = x0 x1 (x2 + c x3): for c < 1 the maximum has x3 = 0, and object 3 loses by 1 - c."""
+    for loss in (1e-1, 1e-3, 1e-6):
+        found = solve_hypergraph(SEGMENT, [1.0, 1.0 - loss], start=[0.25, 0.25, 0.3, 0.2])
+        assert found.members.tolist() == [0, 1, 2]
+        assert found.strict is True
+        assert found.undecided.size == 0
+
+
+def test_a_saddle_is_not_strict():
+    """Equal weights on two triples without a common object: f rises toward each of them."""
+    found = solve_hypergraph([(0, 1, 2), (3, 4, 5)])
+    assert len(found) == 6
+    assert found.strict is False
+
+
+def test_an_outsider_with_the_same_payoff_is_undecided():
+    """a01 + a12 = a02: at (1/2, 0, 1/2) object 1 has the payoff 3/2 of the others, and f is concave."""
+    found = solve_hypergraph([(0, 1), (1, 2), (0, 2)], [2.0, 1.0, 3.0])
+    np.testing.assert_allclose(vector(found, 3), [0.5, 0.0, 0.5], atol=1e-4)
+    assert found.strict is True
+    assert found.undecided.tolist() == [1]
+
+
+@given_comparisons(0.5, st.integers(3, 5), st.integers(0, 10_000), st.sampled_from([1e-10, 1e-6]))
+def test_strict_pairs_are_so_in_rationals(n, seed, tol):
+    """k = 2 with whole numbers, which have ties and flat faces, against every support."""
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.integers(0, 4, (n, n)), 1)
+    edges = np.argwhere(A)
+    if not len(edges):
+        return False
+    start = rng.dirichlet(np.ones(n))
+    found = solve_hypergraph(edges, A[tuple(edges.T)], n=n, start=start, tol=tol)
+    if not found.strict:
+        return False
+    top = int(A.max())
+    D = [[0 if i == j else top - int(A[i, j] + A[j, i]) for j in range(n)] for i in range(n)]
+    B = [[Fraction(0 if i == j else top - D[i][j]) for j in range(n)] for i in range(n)]
+    stable = [set(S) for S, (_, is_stable) in brute_force.equilibria(B).items() if is_stable]
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    assert any(agree(members, undecided, support) for support in stable)
+    return True
+
+
+@given_comparisons(0.3, hypergraphs, st.integers(0, 10_000))
+def test_newtons_method_finds_the_maximum_that_is_claimed(drawn, other):
+    """From x, on the face of the certain members: it stays near, weights are positive, no object gains."""
+    n, k, seed = drawn
+    edges, _ = random_hypergraph(n, k, seed)
+    rng = np.random.default_rng(other)
+    omega = rng.integers(1, 4, len(edges)).astype(float)
+    found = solve_hypergraph(edges, omega, n=n, start=rng.dirichlet(np.ones(n)))
+    if not found.strict or found.undecided.size:
+        return False
+    S, x = found.members, vector(found, n)
+    for _ in range(5):
+        H = np.array([[0.0 if i == j else _mixed(edges, omega, x, i, j) for j in S] for i in S])
+        system = np.block([[H, -np.ones((len(S), 1))], [np.ones((1, len(S))), np.zeros((1, 1))]])
+        x[S] += np.linalg.solve(system, [*-derivatives(edges, omega, x)[S], 0.0])[:-1]
+    d = derivatives(edges, omega, x)
+    np.testing.assert_allclose(x[S], found.weights, atol=1e-4)
+    assert x[S].min() > 0
+    assert d.max() <= d[S].min() + 1e-12
+    assert negative_on_face(H)
+    return True
+
+
+def _mixed(edges, omega, x, i, j):
+    """f is linear in each weight: the difference of two slopes."""
+    slopes = [derivatives(edges, omega, _at(x, i, weight))[j] for weight in (1.0, 0.0)]
+    return slopes[0] - slopes[1]
 
 
 def test_an_edge_listed_twice_counts_twice():

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import strategies as st
 
+from capped_maxima import agree, strict_maxima
 from dominantsets import DominantSets, Status, as_similarity, global_optimum, solve
 from dominantsets.solvers.api import make_problem
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
-from support import features, formula, neighbor_graph, path, random_distances, random_similarity
+from support import (
+    features,
+    formula,
+    given_comparisons,
+    neighbor_graph,
+    path,
+    random_distances,
+    random_similarity,
+)
 
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
 
@@ -237,3 +249,43 @@ def test_one_welded_seed_is_a_seed():
     assert plain.members.tolist() == welded.members.tolist()
     assert plain.value == pytest.approx(welded.value, rel=1e-9)
     assert plain.strict == welded.strict
+
+
+def test_a_welded_set_has_no_members_of_weight_zero():
+    """The weld {0, 2} and object 1 have payoffs 1/2 at (1/3, 1/3, 1/3), and so has object 3 at weight 0."""
+    A = np.array([[0.0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 1, 0]])
+    found = solve(A, seeds=[0, 2], weld=True, seed_shift=0.0, start=np.array([0.3, 0.3, 0.3, 0.1]))
+    assert found.strict is not True  # mass may move from 1 to 3: their payoffs are the same, without a loss
+
+
+@given_comparisons(0.8, st.integers(3, 5), st.integers(0, 10_000), st.sampled_from([0.0, 1e-12, 1e-16]))
+def test_welded_sets_are_strict_in_rationals(n, seed, noise):
+    """The reduced problem, with the weld as its last object, against all patterns of its bounds."""
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.integers(0, 4, (n, n)) + noise * rng.integers(0, 3, (n, n)), 1)
+    A = A + A.T
+    if not A.any():
+        return False
+    seeds = np.sort(rng.choice(n, int(rng.integers(1, n)), replace=False))
+    shift, others_shift = float(rng.integers(0, 5)) / 2, float(rng.integers(0, 9)) / 2
+    found = solve(A, seeds=seeds, weld=True, shift=shift, seed_shift=others_shift)
+    assert (found.weights > 0).all()
+    groups = [[i] for i in range(n) if i not in seeds] + [seeds.tolist()]
+    diagonal = [shift if i in seeds else max(shift, others_shift) for i in range(n)]
+    B = [
+        [
+            sum(Fraction(-diagonal[i] if i == j else A[i, j]) for i in one for j in other)
+            / (len(one) * len(other))
+            for other in groups
+        ]
+        for one in groups
+    ]
+    if not found.strict:
+        return False
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    supports = [
+        {i for group, weight in zip(groups, x, strict=True) if weight for i in group}
+        for x in strict_maxima(B, Fraction(1))
+    ]
+    assert any(agree(members, undecided, support) for support in supports)
+    return True
