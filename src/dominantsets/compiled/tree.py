@@ -117,7 +117,7 @@ def ascend_tree(
     alive), the node of the next real merge above, and the lowest leaf.
 
     A sign is sure where the gap exceeds rounding: ``rounding`` is how far one merge may be off, and what
-    its sides are off is carried up by bounds of the derivatives. Where ``scale`` times c and times all heights
+    its sides are off is carried up by bounds of the derivatives. Where ``scale`` times c and all heights
     are whole numbers, values are fractions, and signs are exact as long as these fit into 64 bits
     (``scale`` 0: they are not). ``exact`` says whether c itself is without rounding.
     """

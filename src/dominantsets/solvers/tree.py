@@ -132,8 +132,8 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     list of DominantSet
         Highest value first, ties by the lowest member. They do not overlap. ``strict`` is True for a strict
         maximum and False for a weak one. An outsider with exactly the payoff f may leave a maximum strict;
-        its ``margin`` is then 0. Ties of whole numbers (of up to 26 binary digits, in any unit that is a power
-        of two) are decided exactly while fractions fit into 64 bits. Where rounding decides a tie, ``strict``
+        its ``margin`` is then 0. Ties of whole numbers (of up to 26 binary digits, in any unit that is a
+        power of two) are decided exactly while fractions fit into 64 bits. Where rounding decides, ``strict``
         is None. Heights of the tree are taken as they are.
 
     Examples
