@@ -83,7 +83,7 @@ def _whole(height: Floats, top: float, shift: float) -> float:
     Below it c and what merges offer are exact, and fractions of few objects fit into 64 bits. Numbers that
     were rounded have more digits.
     """
-    scale = math.ldexp(1.0, 26 - math.frexp(max(top, abs(shift)))[1])
+    scale = math.ldexp(1.0, min(1023, 26 - math.frexp(max(top, abs(shift)))[1]))
     if (shift * scale) % 1.0 or (top * scale) % 1.0 or ((height * scale) % 1.0).any():
         return 0.0
     return scale
