@@ -82,7 +82,7 @@ Maxima = dict[tuple[int, ...], tuple[list[Fraction], Fraction]]
 
 
 def local_maxima(D: list[list[int]], shift: int) -> tuple[Maxima, set[tuple[int, ...]]]:
-    """Maxima for max(D) - D: strict ones, with the value f + shift, and supports of weak ones."""
+    """Maxima for similarities max(D) - D: strict ones (value: f + shift), and supports of weak ones."""
     n = len(D)
     top = max(max(row) for row in D)
     B = [[Fraction(-shift) if i == j else Fraction(top - D[i][j]) for j in range(n)] for i in range(n)]

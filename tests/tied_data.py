@@ -66,8 +66,8 @@ def draw(rng: np.random.Generator, largest: int = 6) -> tuple[Similarity, float,
     return as_similarity(X, "sqeuclidean", offset=offset), shift, _shifted(A, shift)
 
 
-def draw_path(rng: np.random.Generator, largest: int = 7) -> tuple[npt.NDArray[np.float64], float]:
-    """Distances between few whole numbers, and a whole shift: ties everywhere."""
+def draw_path(rng: np.random.Generator, largest: int = 6) -> tuple[Similarity, float, Matrix]:
+    """As ``draw``, of a path-based similarity: few distances, in a unit that is rounded or not, and noise."""
     n = int(rng.integers(2, largest + 1))
     if rng.random() < 0.3:
         x = rng.integers(0, rng.integers(2, 12), n)
@@ -76,7 +76,17 @@ def draw_path(rng: np.random.Generator, largest: int = 7) -> tuple[npt.NDArray[n
         D = rng.integers(0, rng.integers(2, 8), (n, n))
         D = np.triu(np.maximum(D, rng.random((n, n)) < 0.8), 1)
         D = D + D.T
-    return D.astype(float), float(rng.integers(-3, 16))
+    unit = float(rng.choice([1.0, 1.0, 0.125, 0.1, 1.0 / 3.0]))
+    noise = np.triu(float(rng.choice(NOISE)) * rng.normal(size=(n, n)), 1)
+    P = np.abs(unit * D + noise + noise.T)
+    np.fill_diagonal(P, 0.0)
+    shift = unit * float(rng.integers(-3, 16))
+    S = as_similarity(P, "path", metric="precomputed")
+    for k in range(n):  # minimax distances: no arithmetic, hence no rounding
+        P = np.minimum(P, np.maximum(P[:, k][:, None], P[k][None]))
+    top = float(P.max()) or 1.0
+    A = [[Fraction(top) - Fraction(float(v)) for v in row] for row in P]
+    return S, shift, _shifted(A, shift)
 
 
 def _shifted(A: Matrix, shift: float) -> Matrix:

@@ -9,17 +9,17 @@ import pytest
 
 from brute_force import maxima_of
 from dominantsets import as_similarity, dominant_sets, path_spectrum
-from tied_data import complaints, draw
+from tied_data import complaints, draw, draw_path
 
 
-def listed(X, offset, shift):
+def listed(X, offset, shift, max_nodes=100_000):
     S = as_similarity(np.array(X, dtype=float).reshape(len(X), -1), "sqeuclidean", offset=offset)
-    return dominant_sets(S, shift=shift)
+    return dominant_sets(S, shift=shift, max_nodes=max_nodes)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_list_is_what_brute_force_finds(seed):
-    """Every set of a list is a strict maximum, and a complete list has all of them, up to undecided objects."""
+    """Every set of a list is a strict maximum, a complete list has all of them, up to undecided objects."""
     complete = 0
     for k in range(25):
         S, shift, B = draw(np.random.default_rng(1_000 * seed + k), largest=5)
@@ -27,6 +27,17 @@ def test_a_list_is_what_brute_force_finds(seed):
         assert not complaints(found, B), (seed, k)
         complete += found.complete
     assert complete > 15
+
+
+def test_a_list_of_a_path_is_what_brute_force_finds():
+    complete = 0
+    for seed in range(100):
+        S, shift, B = draw_path(np.random.default_rng(seed), largest=5)
+        found = dominant_sets(S, shift=shift)
+        assert not complaints(found, B), seed
+        assert all(one.strict for one in found)
+        complete += found.complete
+    assert complete > 90
 
 
 @pytest.mark.parametrize(
@@ -38,7 +49,7 @@ def test_a_list_is_what_brute_force_finds(seed):
 )
 @pytest.mark.parametrize("noise", [0.0, 1e-13, 1e-10, -1e-10])
 def test_an_outsider_at_the_threshold_hides_no_set(X, offset, shift, members, on_the_edge, noise):
-    """f is strictly concave: there is exactly one strict maximum, with an outsider on the edge of its ball."""
+    """f is strictly concave: there is one strict maximum, with an outsider on the edge of its ball."""
     X = np.array(X)
     X[on_the_edge] += noise
     found = listed(X, offset, shift)
@@ -60,16 +71,17 @@ def test_an_outsider_at_the_threshold_hides_no_set(X, offset, shift, members, on
 
 
 def test_a_flat_direction_is_not_called_complete():
-    """m objects in equal steps h with kappa = h^2 m (m^2 - 1) / 6: J is exactly 1, and maxima are a segment."""
+    """m objects in equal steps h, kappa = h^2 m (m^2 - 1) / 6: J is exactly 1, and maxima are a segment."""
     for m in (3, 4, 5):
         kappa = m * (m * m - 1) / 6.0
-        found = listed(np.arange(float(m + 1)), float(m * m), kappa - m * m)
+        found = listed(np.arange(float(m + 1)), float(m * m), kappa - m * m, max_nodes=3_000)
         assert not found.complete
+        assert not len(found)
 
 
 @pytest.mark.parametrize("far", [1e2, 1e3, 1e5, 1e6, 3e6])
 def test_a_far_object_merges_no_sets(far):
-    """Two groups half a unit apart are two sets, however long the longest row is; rounding may leave it open."""
+    """Two groups half a unit apart are two sets, however long the longest row; rounding may leave it open."""
     X = [0.0, 0.01, 0.5, 0.51, far]
     found = listed(X, far**2, 0.05 - far**2)
     sets = [{0, 1}, {2, 3}, {4}]
@@ -77,6 +89,18 @@ def test_a_far_object_merges_no_sets(far):
     assert len(found) == 3 or (far > 1e5 and not found.complete)
     for one in found:
         assert any(set(one.members) - set(one.undecided) <= S for S in sets)
+
+
+def test_large_sets_are_listed_too():
+    """A group and its copy 30 to the right: their sets are copies of each other, at least one each."""
+    n = 1_500
+    group = np.random.default_rng(0).normal(size=(n, 2))
+    found = listed(np.concatenate([group, group + np.array([30.0, 0.0])]), 4_000.0, -3_000.0)
+    assert found.complete
+    sets = {tuple(one.members.tolist()) for one in found}
+    assert sets
+    assert max(map(len, sets)) > 500
+    assert {tuple(sorted((i + n) % (2 * n) for i in one)) for one in sets} == sets
 
 
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "path"])

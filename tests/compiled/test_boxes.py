@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -232,10 +234,17 @@ def test_where_to_look_next():
 @pytest.mark.parametrize("seed", range(12))
 def test_below_0_no_point_of_the_box_is_its_own_image(seed):
     p, v, spread, low, high = box(seed)
-    found = boxes._no_fixed_point(p, v, spread, low, high)
     w = np.linspace(low, high, 20_001)
-    expected = ((w - p) * (w - v) - (w - v) ** 2 / np.maximum(spread, boxes.LEAST)).max(axis=0).sum()
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+    def largest(v):
+        return ((w - p) * (w - v) - (w - v) ** 2 / np.maximum(spread, boxes.LEAST)).max(axis=0).sum()
+
+    found = boxes._no_fixed_point(p, v, spread, low, high, np.zeros(3))
+    assert found == pytest.approx(largest(v), rel=1e-6, abs=1e-6)
+    # v may be off: no v within the error has a larger one
+    error = np.array([0.1, 0.0, 0.3])
+    for sign in itertools.product((-1.0, 0.0, 1.0), repeat=3):
+        assert largest(v + sign * error) <= boxes._no_fixed_point(p, v, spread, low, high, error) + 1e-9
 
 
 def point_of(Y, beta, share, w):

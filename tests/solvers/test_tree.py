@@ -172,7 +172,7 @@ def test_the_ends_of_the_spectrum_themselves():
 
 
 def test_an_end_that_is_a_whole_number_is_met_exactly():
-    """Three objects at 7, one at 4: u(c) = c / 3 = 3 at c = 9, which is shift 6 (Newton's method ends beside it)."""
+    """Three objects at 7, the next at 4: u(c) = c / 3 = 3 at c = 9, which is shift 6."""
     S = as_similarity(np.array([[7.0], [3.0], [7.0], [7.0], [4.0]]), "path")
     spectrum = path_spectrum(S)
     (node,) = spectrum.at(6.0)

@@ -41,8 +41,8 @@ class DominantSetList:
     hits : ndarray of int
         How often each was found.
     complete : bool
-        Whether it is proved that these are all dominant sets, and that each is one. Objects for which rounding
-        cannot tell whether they are members are listed in the ``undecided`` of their set.
+        Whether it is proved that these are all dominant sets, and that each is one. Objects for which
+        rounding cannot tell whether they are members are in the ``undecided`` of their set.
     method : str
         How they were found.
     n : int
@@ -225,8 +225,8 @@ def dominant_sets(
         starts at objects in random order. "auto" is "complete" where that can be had, "tabu" for graphs, else
         "deflate".
     max_overlap : float, default=1.0
-        Leave out sets that share more than this (Jaccard) with a better one. A list from which sets were left out
-        is not complete; ``n_left_out`` counts them.
+        Leave out sets that share more than this (Jaccard) with a better one. A list from which sets were
+        left out is not complete; ``n_left_out`` counts them.
     patience : int, default=8
         Old answers in a row after which a search ends.
     max_nodes : int, default=100_000
@@ -239,8 +239,8 @@ def dominant_sets(
     Returns
     -------
     DominantSetList
-        The sets, highest value first, each with its certificate; ``complete`` says whether these are proved to
-        be all. "complete" lists only sets that are proved to be strict maxima, and where a tie or rounding
+        The sets, highest value first, each with its certificate; ``complete`` says whether these are proved
+        to be all. "complete" lists only sets that are proved to be strict maxima, and where a tie or rounding
         leaves open whether there is another one, ``complete`` is False. The other methods may list sets whose
         ``strict`` is None: they converged, and neither is proved.
 

@@ -111,13 +111,13 @@ def ascend_tree(
 ) -> tuple[Floats, Floats, Flags, Flags, Flags, Ints, Ints, Ints]:  # fmt: skip
     """The upward pass: what each node's side can reach.
 
-    Returns, for every node, the largest value G of a maximum below it, how far that is below what the next real
-    merge offers (gap), whether the sign of this is sure, whether all of its leaves are one maximum (fused),
-    whether that is sure, the node it stands for once removed leaves are left out (-1: nothing alive), the node of
-    the next real merge above, and the lowest leaf.
+    Returns, for every node, the largest value G of a maximum below it, how far that is below what the next
+    real merge offers (gap), whether the sign of this is sure, whether all of its leaves are one maximum
+    (fused), whether that is sure, the node it stands for once removed leaves are left out (-1: nothing
+    alive), the node of the next real merge above, and the lowest leaf.
 
-    A sign is sure where it is larger than rounding: ``rounding`` is how far one merge may be off, and what its
-    sides are off is carried up by bounds of the derivatives. Where ``scale`` times c and times all heights
+    A sign is sure where the gap exceeds rounding: ``rounding`` is how far one merge may be off, and what
+    its sides are off is carried up by bounds of the derivatives. Where ``scale`` times c and all heights
     are whole numbers, values are fractions, and signs are exact as long as these fit into 64 bits
     (``scale`` 0: they are not). ``exact`` says whether c itself is without rounding.
     """
@@ -148,7 +148,7 @@ def ascend_tree(
         meet = c - height[k]
         back = meet - c  # c - height is exact where what was rounded off is 0
         plain = exact and (c - (meet - back)) - (height[k] + back) == 0.0
-        whole = np.int64(meet * scale)
+        whole = int(meet * scale)
         for side in (a, b):
             gap[side] = meet - value[side]
             sure[side] = abs(gap[side]) > error[side] + rounding

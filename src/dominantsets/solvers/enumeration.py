@@ -89,7 +89,7 @@ def survey(problem: Solvable, options: SolverOptions, monitor: Monitor, max_node
 
 
 class _Peak(NamedTuple):
-    """A strict maximum that is proved: its U'x is in a box, and its members are among the objects of that box."""
+    """A strict maximum that is proved: its U'x is in a box, its members are among the objects of the box."""
 
     cluster: DominantSet
     low: Floats
@@ -222,7 +222,8 @@ class _Found:
         possible, certain = self._objects[mine], self._objects[mine[~doubtful]]
         point = Point(certain, x[~doubtful] / x[~doubtful].sum())
         one = self._problem.solve_from(point, self._options, self._monitor)
-        if not (np.isin(one.members, possible).all() and np.isin(certain, one.members).all()):
+        agrees = np.isin(one.members, possible).all() and np.isin(certain, one.members).all()
+        if one.status in HALTING or not agrees:
             return None
         one = replace(one, strict=True, undecided=self._objects[mine[doubtful]])
         return _Peak(one, w - width, w + width, mine)

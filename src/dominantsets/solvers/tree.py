@@ -80,10 +80,10 @@ class _Pass:
 def _whole(height: Floats, top: float, shift: float) -> float:
     """A power of two that makes heights and the shift whole numbers below 2**26; 0.0: there is none.
 
-    Below it c and what merges offer are exact, and fractions of few objects fit into 64 bits. Numbers that were
-    rounded have more digits.
+    Below it c and what merges offer are exact, and fractions of few objects fit into 64 bits. Numbers that
+    were rounded have more digits.
     """
-    scale = math.ldexp(1.0, 26 - math.frexp(max(top, abs(shift)))[1])
+    scale = math.ldexp(1.0, min(1023, 26 - math.frexp(max(top, abs(shift)))[1]))
     if (shift * scale) % 1.0 or (top * scale) % 1.0 or ((height * scale) % 1.0).any():
         return 0.0
     return scale
@@ -131,9 +131,9 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     -------
     list of DominantSet
         Highest value first, ties by the lowest member. They do not overlap. ``strict`` is True for a strict
-        maximum and False for a weak one. An outsider with exactly the payoff f may leave a maximum strict; its
-        ``margin`` is then 0. Ties of whole numbers (of up to 26 binary digits, in any unit that is a power
-        of two) are decided exactly while fractions fit into 64 bits. Where rounding decides a tie, ``strict``
+        maximum and False for a weak one. An outsider with exactly the payoff f may leave a maximum strict;
+        its ``margin`` is then 0. Ties of whole numbers (of up to 26 binary digits, in any unit that is a
+        power of two) are decided exactly while fractions fit into 64 bits. Where rounding decides, ``strict``
         is None. Heights of the tree are taken as they are.
 
     Examples
@@ -225,7 +225,7 @@ class PathSpectrum:
         return self.tree.leaves(node)
 
     def at(self, shift: float) -> Ints:
-        """The nodes (of at least two objects) that are dominant sets at a shift, as :func:`path_clusters` finds them."""
+        """The nodes (of at least two objects) that are dominant sets at a shift: one pass over the tree."""
         run = _Pass(self.tree, self.top, float(shift), np.ones(self.tree.n, dtype=bool))
         nodes = np.flatnonzero(run.kind == compiled_tree.STRICT)
         return nodes[nodes >= self.tree.n]
