@@ -21,7 +21,7 @@ Move = tuple[int, int]  # weight goes to the first object from the second
 def rational(a: Any) -> Fraction:
     """A float or a long double as a rational, exactly."""
     high = float(a)
-    return Fraction(high) + Fraction(float(a - np.longdouble(high)))
+    return Fraction(high) + Fraction(float(np.longdouble(a) - np.longdouble(high)))
 
 
 def eliminated(M: Rows, k: int) -> Rows | None:
