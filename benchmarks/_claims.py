@@ -53,6 +53,34 @@ class Problem(Form):
         return f, max(r) - f, max(unit, Fraction(0))
 
 
+def whole(X: Any) -> list[list[Fraction]]:
+    return [[Fraction(float(v)) for v in row] for row in X]
+
+
+def of_rows(X: np.ndarray, S: Any, shift: float, linear: bool = False, **more: Any) -> Problem:
+    """M - D² or x'y + M of rows."""
+    rows, M = whole(X), Fraction(float(S.offset))
+    if linear:
+        A = [[sum((a * b for a, b in zip(x, y, strict=True)), M) for y in rows] for x in rows]
+    else:
+        A = [[M - sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
+    return Problem(A, Fraction(shift), [A[i][i] for i in range(len(rows))], **more)
+
+
+def of_matrix(A: np.ndarray, shift: float, **more: Any) -> Problem:
+    return Problem(whole(A), Fraction(shift), [Fraction(float(A.max()))] * len(A), **more)
+
+
+def of_path(X: np.ndarray, S: Any, shift: float) -> Problem:
+    """Top less the smallest longest step between two numbers."""
+    x, n = [Fraction(float(v)) for v in X[:, 0]], len(X)
+    D = [[abs(a - b) for b in x] for a in x]
+    for k in range(n):
+        D = [[min(D[i][j], max(D[i][k], D[k][j])) for j in range(n)] for i in range(n)]
+    top = Fraction(float(S.top))
+    return Problem([[top - d for d in row] for row in D], Fraction(shift), [top] * n)
+
+
 def undecided_of(found: Any) -> list[int]:
     """Objects that rounding cannot place; versions before this field take them as placed."""
     return [int(i) for i in getattr(found, "undecided", ())]
@@ -72,7 +100,7 @@ def supports_of(found: Any) -> Iterator[tuple[int, ...]]:
 def strictness(
     found: Any, is_strict: Callable[[tuple[int, ...]], bool], word: str = "strict"
 ) -> Iterator[Claim]:
-    """True: a strict maximum has these members, up to undecided ones. False: with just these there is none."""
+    """True: a strict maximum has these members, up to undecided ones. False: none has just these."""
     claim = getattr(found, word)
     if claim is True:
         yield word, any(map(is_strict, supports_of(found)))

@@ -1,4 +1,4 @@
-"""Problems at the edge, each kind with its own exact check: ties, flat faces, far objects, every kind of claim.
+"""Problems at the edge, each kind with its own exact check: ties, flat faces, far objects, all claims.
 
 A kind draws a problem, asks the library, and yields what was claimed and whether that is so in rationals of
 the floats that were given (hypergraphs: in 50 digits).
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from _claims import Claim, Problem, answer, listed, optimum, strictness
+from _claims import Claim, Problem, answer, listed, of_matrix, of_path, of_rows, optimum, strictness
 from _digits import strict_in_hypergraph
 from _exact import Form
 from dominantsets import (
@@ -32,37 +32,6 @@ Rng = np.random.Generator
 MATRIX_SOLVERS = ("auto", "pairwise", "away", "working-set", "inimdyn", "shrink-expand")
 NODES = 500  # boxes: a search that needs more of them proves nothing, and there are many problems
 NEAR = (0.0, 0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)  # of the edge itself
-
-
-# the same problem, exactly ------------------------------------------------------------------------------
-
-
-def whole(X: Any) -> list[list[Fraction]]:
-    return [[Fraction(float(v)) for v in row] for row in X]
-
-
-def of_rows(X: np.ndarray, S: Any, shift: float, linear: bool = False, **more: Any) -> Problem:
-    """M - D² or x'y + M of rows."""
-    rows, M = whole(X), Fraction(float(S.offset))
-    if linear:
-        A = [[sum((a * b for a, b in zip(x, y, strict=True)), M) for y in rows] for x in rows]
-    else:
-        A = [[M - sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
-    return Problem(A, Fraction(shift), [A[i][i] for i in range(len(rows))], **more)
-
-
-def of_matrix(A: np.ndarray, shift: float, **more: Any) -> Problem:
-    return Problem(whole(A), Fraction(shift), [Fraction(float(A.max()))] * len(A), **more)
-
-
-def of_path(X: np.ndarray, S: Any, shift: float) -> Problem:
-    """Top less the smallest longest step between two numbers."""
-    x, n = [Fraction(float(v)) for v in X[:, 0]], len(X)
-    D = [[abs(a - b) for b in x] for a in x]
-    for k in range(n):
-        D = [[min(D[i][j], max(D[i][k], D[k][j])) for j in range(n)] for i in range(n)]
-    top = Fraction(float(S.top))
-    return Problem([[top - d for d in row] for row in D], Fraction(shift), [top] * n)
 
 
 # what is drawn ------------------------------------------------------------------------------------------
@@ -97,15 +66,21 @@ def integer_rows(rng: Rng) -> tuple[np.ndarray, Any, float, bool]:
 
 
 def spaced(rng: Rng) -> Iterator[Claim]:
-    """Evenly spaced numbers: at kappa = h² m (m² - 1) / 6 the face of m of them is flat, J = 1."""
-    m, more = int(rng.integers(2, 13)), int(any_of(rng, 0, 0, 0, 1, 3))
-    h = any_of(rng, 1.0, 0.7, 0.5, 0.1, 0.05, 0.01, 0.3, rng.random())
-    X = (any_of(rng, 0.0, 0.3, 1.7, 10.1, 1e3, rng.normal()) + h * np.arange(m + more))[:, None]
+    """Evenly spaced numbers: at kappa = h² m (m² - 1) / 6 the face of m of them is flat, J = 1.
+
+    Half of them as people have them: decimals, and a decimal shift that just meets it.
+    """
+    m, more, near, start = int(rng.integers(2, 13)), 0, 0.0, "vertex"
+    h, first = any_of(rng, 1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.01), any_of(rng, 0.0, 0.3, 1.7, 10.1, 1e3)
+    plain = rng.random() < 0.5
+    if not plain:
+        h, first, near = rng.random(), rng.normal(), any_of(rng, *NEAR)
+        more, start = any_of(rng, 0, 0, 1, 3), start_of(rng, m)
+    X = (first + h * np.arange(m + more))[:, None]
     S = as_similarity(X, "sqeuclidean")
-    shift = h * h * m * (m * m - 1) / 6 * (1.0 + any_of(rng, *NEAR)) - S.offset
-    if rng.random() < 0.6:
-        shift = round(shift, int(rng.integers(1, 5)))  # as people choose them
-    start = "vertex" if rng.random() < 0.6 else start_of(rng, len(X))
+    shift = h * h * m * (m * m - 1) / 6 * (1.0 + near) - S.offset
+    shift = round(shift, 6) if plain else shift
+    start = start if isinstance(start, (str, int)) else np.append(start, np.zeros(more))
     yield from answer(solve(S, shift=shift, start=start), of_rows(X, S, shift))
 
 
@@ -147,8 +122,8 @@ def nearly_null(rng: Rng) -> Iterator[Claim]:
 
     The rows of P have length 1, and P'x = P'v = 0, so that all of x + s v is stationary. A small multiple of
     a row that is orthogonal to all others, added to each in proportion to u with u.v = 1 and u.x = 0, makes x
-    the maximum. One weight of x is 0, and rounding of the matrix moves the maximum to either side. The start is
-    inside, where payoffs as they are computed look most level.
+    the maximum. One weight of x is 0, and rounding of the matrix moves the maximum to either side. The start
+    is inside, where payoffs as they are computed look most level.
     """
     n = int(rng.integers(10, 19))
     v = rng.choice([-1.0, 1.0], n) * 0.6 ** np.arange(n)
@@ -179,7 +154,7 @@ def nearly_null(rng: Rng) -> Iterator[Claim]:
 
 
 def far(rng: Rng) -> Iterator[Claim]:
-    """Two groups of numbers, and one object far away, which makes the offset large; kappa is that of groups."""
+    """Two groups of numbers, and one object far away, which makes the offset large but not kappa."""
     near, other = int(rng.integers(2, 5)), int(rng.integers(2, 4))
     groups = [rng.normal(0.0, 0.5, near), rng.normal(6.0, 0.15, other)]
     distance = any_of(rng, 0.0, 1e3, 1e4, 1e5, 1e6)
@@ -224,9 +199,8 @@ def hypergraphs(rng: Rng) -> Iterator[Claim]:
         every = list(combinations(range(n), 3))
         chosen = rng.permutation(len(every))[: int(rng.integers(2, 6))]
         edges, omega = [every[k] for k in chosen], rng.integers(1, 4, len(chosen)).astype(float).tolist()
-    found = solve_hypergraph(
-        edges, omega, n=n, start=rng.dirichlet(np.ones(n)), algorithm=any_of(rng, "pairwise", "pairwise", "baum-eagon")
-    )  # fmt: skip
+    start, algorithm = rng.dirichlet(np.ones(n)), any_of(rng, "pairwise", "pairwise", "baum-eagon")
+    found = solve_hypergraph(edges, omega, n=n, start=start, algorithm=algorithm)
     x = np.zeros(n)
     x[found.members] = found.weights
     yield from strictness(found, lambda support: strict_in_hypergraph(edges, omega, n, support, x))
@@ -334,7 +308,7 @@ def games(rng: Rng) -> Iterator[Claim]:
 
 
 def paths(rng: Rng) -> Iterator[Claim]:
-    """Whole numbers under path-based similarity: all sets, the best one, and the shifts at which each is one."""
+    """Whole numbers under path-based similarity: all sets, the best one, and for which shifts each is one."""
     X = rng.integers(0, int(rng.integers(4, 10)), (int(rng.integers(2, 8)), 1)).astype(float)
     if not np.ptp(X):
         X[0] += 1.0
@@ -374,7 +348,8 @@ def trivial(rng: Rng) -> Iterator[Claim]:
     A = np.triu(rng.random((n, n)), 1)
     A += A.T
     found = global_optimum(A, shift=shift, max_nodes=8)
-    yield "no trivial bound is lower", found.bound <= (A.max() + shift) * (1.0 - 1.0 / n) * (1.0 + 1e-9)
+    most = (A.max() + shift) * (1.0 - 1.0 / n)
+    yield "no trivial bound is lower", found.bound <= most * (1.0 + 1e-9)
 
 
 def streams(rng: Rng) -> Iterator[Claim]:

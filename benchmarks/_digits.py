@@ -1,4 +1,4 @@
-"""Claims checked in many digits, where numbers are not rational: hypergraphs, and the first steps of a solver."""
+"""Claims checked in 50 digits, where numbers are not rational: hypergraphs, the first steps of solvers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def rational(a: Any) -> Fraction:
 
 
 def eliminated(M: Rows, k: int) -> Rows | None:
-    """M with its first k unknowns eliminated, each row times a positive number; None: a pivot is not positive.
+    """M with its first k unknowns eliminated, rows times positive numbers; None: a pivot is not positive.
 
     Pivots are the leading minors. So where M is symmetric, None means that its first k rows and columns are
     not positive definite, and what is left of the others is their Schur complement.
@@ -71,7 +71,7 @@ def determinant(M: Rows) -> int:
 
 
 def strictly_copositive(W: Rows) -> bool:
-    """Keller's criterion: no principal submatrix has a determinant <= 0 and a last row of positive cofactors."""
+    """Keller: no principal submatrix has a determinant <= 0 and a last row of positive cofactors."""
     if any(W[i][i] <= 0 for i in range(len(W))):
         return False
     if min(map(min, W), default=0) >= 0 or eliminated(W, len(W)) is not None:

@@ -1,8 +1,8 @@
 """Every kind of claim where it is hardest to keep: how many were made, and how many are false.
 
-Run ``nice python benchmarks/attack.py``; it prints a table and writes results/attack.json. The problems are the
-degenerate ones of soundness.py, with other numbers. The file has one column per version of the package: with
-``PYTHONPATH=other/src python benchmarks/attack.py --column "commit e16a6aa"`` another checkout is attacked.
+Run ``nice python benchmarks/attack.py``; it prints a table and writes results/attack.json. The problems are
+the degenerate ones of soundness.py, with other numbers. The file has one column per version of the package:
+``PYTHONPATH=other/src python benchmarks/attack.py --column "commit e16a6aa"`` attacks another checkout.
 """
 
 from __future__ import annotations

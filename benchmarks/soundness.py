@@ -3,14 +3,15 @@
 Run ``nice python benchmarks/soundness.py --n 100000``; it prints a table and writes results/soundness.json. A
 run that was stopped goes on where it was; ``--afresh`` counts from nothing.
 
-Three problems of four are a similarity (dense, CSR graph, every affinity; float32, ties, copies, whole numbers,
-scales from 1e-140 to 1e140) and a shift of either sign, through every solver. Of each answer x the value, gap,
-margin and unit are computed again in extended precision from the definition of the affinity. Counted are
+Three problems of four are a similarity (dense, CSR graph, every affinity; float32, ties, copies, whole
+numbers, scales from 1e-140 to 1e140) and a shift of either sign, through every solver. Of each answer x the
+value, gap, margin and unit are computed again in extended precision from the definition of the affinity.
+Counted are
 
 * false "converged": the gap is above tol times the unit, by more than rounding (SLACK eps, relative to the
   largest number of the problem);
-* false "strict": no strict maximum has these members, up to undecided ones, as worked out in rationals (_exact.py);
-  false "not strict": one has just these;
+* false "strict": no strict maximum has these members, up to undecided ones, as worked out in rationals
+  (_exact.py); false "not strict": one has just these;
 * false "best": another solver found a value above one that says by ``global_gap`` that there is none;
 * the error of value, gap, margin and unit, in eps times the largest number of the problem;
 * disagreements between solvers: where f is concave all must have the same value; elsewhere a strict answer is
@@ -19,8 +20,8 @@ margin and unit are computed again in extended precision from the definition of 
 * the running value and gap of the first STEPS steps of fw, pairwise and away against 50 digits.
 
 Every fourth problem is degenerate (_degenerate.py): evenly spaced rows with a flat face, outsiders exactly at
-the threshold, nearly null faces, far objects, constants that move to the shift, hypergraphs, caps, seeds, weights,
-games, paths. All that is claimed of it is held against all supports in rationals.
+the threshold, nearly null faces, far objects, constants that move to the shift, hypergraphs, caps, seeds,
+weights, games, paths. All that is claimed of it is held against all supports in rationals.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def test_the_steps_that_are_not_cut_short_bound_the_gap(algorithm, n, seed, shif
 def test_the_constant_of_the_paper_is_too_small_for_one_step():
     """Two objects of similarity 1, from one of them: g² = 4, and the step gains 1/2.
 
-    With 2 M the step inequality g² <= 4 beta h is an equality. The paper's 2 M - m = 1 gives 2 < 4: it takes f
-    for no less than the least similarity, and f is 0 at a vertex.
+    With 2 M the step inequality g² <= 4 beta h is an equality. The paper's 2 M - m = 1 gives 2 < 4: it takes
+    f for no less than the least similarity, and f is 0 at a vertex.
     """
     trace = solve(np.array([[0.0, 1.0], [1.0, 0.0]]), algorithm="fw", start=0, tol=0.0, trace=True).trace
     gap, gain = 2.0 * trace.gap[0], 0.5

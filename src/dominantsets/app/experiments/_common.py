@@ -21,8 +21,8 @@ from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
 from dominantsets.solvers import DominantSet
 
-# The paper's threshold. It stops at a gap or a movement of at most this. Here the gap is relative to the unit of
-# the cluster, and movement counts for RD only (docs/paper.md).
+# The paper's threshold: it stops at a gap or a movement of at most this. Here the gap is relative to the unit
+# of the cluster, and movement counts for RD only (docs/paper.md).
 EPSILON = 2.2e-16
 CUTOFF = 2e-12  # its cutoff delta
 # its methods with their colours and markers, as its captions have them
