@@ -18,12 +18,33 @@ def strict_in_hypergraph(
 ) -> bool:
     """Whether the hypergraph has a strict maximum with these members near x0: by Newton's method on the face.
 
-    Second-order conditions decide; a maximum that only higher derivatives show counts as none.
+    Second-order conditions decide; a maximum that only higher derivatives show counts as none. Among objects of
+    equal payoff only what is plain counts: a form without negative entries, or a definite one.
     """
     mpmath.mp.dps = DIGITS
     members = list(members)
-    x = mpmath.matrix([mpmath.mpf(float(x0[i])) for i in members])
+    x = _stationary(edges, omega, n, members, x0)
+    if x is None or min(x) <= SAME or max(abs(w - x0[i]) for w, i in zip(x, members, strict=True)) > NEAR:
+        return False
+    r, H = _derivatives(edges, omega, n, members, x)
+    base, outside = members[0], [i for i in range(n) if i not in members]
+    if any(r[i] > r[base] + SAME for i in outside):
+        return False
+    moving = [*members[1:], *(i for i in outside if abs(r[i] - r[base]) <= SAME)]
+    Q = [[H[i][base] + H[base][j] - H[i][j] - H[base][base] for j in moving] for i in moving]
+    W = _eliminated(Q, len(members) - 1)
+    if W is None:
+        return False
+    plain = all(w > (SAME if i == j else -SAME) for i, row in enumerate(W) for j, w in enumerate(row))
+    return plain or _eliminated(W, len(W)) is not None
+
+
+def _stationary(
+    edges: Sequence[Sequence[int]], omega: Sequence[float], n: int, members: list[int], x0: Any
+) -> Any:
+    """The stationary point of the face that Newton's method has from x0; None where it has none."""
     m = len(members)
+    x = mpmath.matrix([mpmath.mpf(float(x0[i])) for i in members])
     for _ in range(100):
         r, H = _derivatives(edges, omega, n, members, x)
         f = mpmath.fdot(x, [r[i] for i in members])
@@ -36,43 +57,26 @@ def strict_in_hypergraph(
         try:
             step = mpmath.lu_solve(system, right)
         except (ZeroDivisionError, TypeError):  # what mpmath raises where no pivot is left
-            return False
+            return None
         x = x + step[:m]
         size = mpmath.norm(step[:m], mpmath.inf)
         if size > 1:
-            return False
+            return None
         if size < mpmath.mpf(10) ** -(DIGITS - 12):
-            break
-    else:
-        return False
-    far = max(abs(x[p] - float(x0[i])) for p, i in enumerate(members))
-    if far > NEAR or min(x) <= SAME:
-        return False
-    r, H = _derivatives(edges, omega, n, members, x)
-    level = r[members[0]]
-    outside = [i for i in range(n) if i not in members]
-    if any(r[i] > level + SAME for i in outside):
-        return False
-    ties = [i for i in outside if abs(r[i] - level) <= SAME]
-    base, moving = members[0], [*members[1:], *ties]
-    Q = [[H[i][base] + H[base][j] - H[i][j] - H[base][base] for j in moving] for i in moving]
-    for c in range(m - 1):
+            return x
+    return None
+
+
+def _eliminated(Q: list[list[Any]], k: int) -> list[list[Any]] | None:
+    """The Schur complement of the first k unknowns; None where they are not positive definite."""
+    Q = [row[:] for row in Q]
+    for c in range(k):
         if Q[c][c] <= SAME:
-            return False
+            return None
         for i in range(c + 1, len(Q)):
             factor = Q[i][c] / Q[c][c]
             Q[i] = [a - factor * b for a, b in zip(Q[i], Q[c], strict=True)]
-    W = [row[m - 1 :] for row in Q[m - 1 :]]
-    # of ties, only what is plain: diagonals above 0 and nothing below it, or a definite form
-    if all(W[i][i] > SAME for i in range(len(W))) and all(w > -SAME for row in W for w in row):
-        return True
-    for c in range(len(W)):
-        if W[c][c] <= SAME:
-            return False
-        for i in range(c + 1, len(W)):
-            factor = W[i][c] / W[c][c]
-            W[i] = [a - factor * b for a, b in zip(W[i], W[c], strict=True)]
-    return True
+    return [row[k:] for row in Q[k:]]
 
 
 def _derivatives(

@@ -84,7 +84,7 @@ class Tally:
             self.found.append({"what": what, "problem": seed, **details})
 
     def made(self) -> int:
-        return self.counts.get("problems", 0) + self.counts.get("refused", 0)
+        return sum(self.counts.get(name, 0) for name in ("problems", "degenerate problems", "refused"))
 
     def failed(self, number: int, error: Exception) -> None:
         self.false("errors", number, error=repr(error)[:200])
@@ -279,7 +279,7 @@ def one_problem(tally: Tally, seed: int) -> None:
 def degenerate(tally: Tally, seed: int) -> None:
     """Problem number ``seed``, of one of the degenerate kinds in turn."""
     kind = list(DEGENERATE)[seed // 4 % len(DEGENERATE)]
-    tally.count("problems", f"problems: {kind}")
+    tally.count("degenerate problems", f"degenerate problems: {kind}")
     for claim, holds in claims(kind, seed):
         tally.count(claim)
         if not holds:
