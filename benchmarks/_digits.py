@@ -18,8 +18,8 @@ def strict_in_hypergraph(
 ) -> bool:
     """Whether the hypergraph has a strict maximum with these members near x0: by Newton's method on the face.
 
-    Second-order conditions decide; a maximum that only higher derivatives show counts as none. Among objects of
-    equal payoff only what is plain counts: a form without negative entries, or a definite one.
+    Second-order conditions decide; a maximum that only higher derivatives show counts as none. Among objects
+    of equal payoff only what is plain counts: a form without negative entries, or a definite one.
     """
     mpmath.mp.dps = DIGITS
     members = list(members)

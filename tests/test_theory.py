@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,3 +108,16 @@ def test_the_factorial_is_kept_in_logarithms():
 
 def test_nothing_gained_means_a_bound_of_zero():
     assert gap_bound("fw", a_max=1.0, gain=0.0, t=5) == 0.0
+
+
+def test_what_was_observed_is_what_the_page_says():
+    root = Path(__file__).parents[1]
+    if not (root / "benchmarks").is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    counts = json.loads((root / "benchmarks" / "results" / "lemma.json").read_text(encoding="utf-8"))
+    page = (root / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert f"makes {counts['runs']:,} runs" in page
+    above = counts["runs with a step above the constant, the paper's"]
+    assert f"failed in {above:,} of them, with β = 2M in none" in page
+    assert counts["runs with a step above the constant, 2M"] == 0
+    assert counts["runs with a gap above the bound, the paper's"] == 0
