@@ -1,117 +1,212 @@
-"""Claims checked without floating point: in rationals, and steps in 50 digits."""
+"""Strict maxima in whole numbers: of the simplex, of capped weights, and evolutionarily stable strategies.
+
+The entries of a problem are rationals (floats are), so a common multiple makes them whole, and elimination
+without fractions (Bareiss) keeps them so: nothing is rounded, and sixty members take a fraction of a second.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import combinations
+from math import lcm
+from typing import Any, NamedTuple
 
-import mpmath
 import numpy as np
 
-DIGITS = 50
+Rows = list[list[int]]
+Move = tuple[int, int]  # weight goes to the first object from the second
 
 
-def rational(a: np.longdouble) -> Fraction:
-    """A long double as a rational, exactly."""
+def rational(a: Any) -> Fraction:
+    """A float or a long double as a rational, exactly."""
     high = float(a)
-    return Fraction(high) + Fraction(float(a - np.longdouble(high)))
+    return Fraction(high) + Fraction(float(np.longdouble(a) - np.longdouble(high)))
 
 
-def eliminate(M: list[list[Fraction]], b: list[Fraction]) -> list[Fraction] | None:
-    """The solution of M z = b for a positive definite M; None where M is not: a pivot is not positive."""
-    n = len(M)
-    M = [[*row, right] for row, right in zip(M, b, strict=True)]
-    for k in range(n):
-        if M[k][k] <= 0:
-            return None
-        for i in range(k + 1, n):
-            factor = M[i][k] / M[k][k]
-            if factor:
-                M[i] = [x - factor * y for x, y in zip(M[i], M[k], strict=True)]
-    z = [Fraction(0)] * n
-    for k in range(n - 1, -1, -1):
-        z[k] = (M[k][n] - sum((M[k][j] * z[j] for j in range(k + 1, n)), Fraction(0))) / M[k][k]
-    return z
+def eliminated(M: Rows, k: int) -> Rows | None:
+    """M with its first k unknowns eliminated, rows times positive numbers; None: a pivot is not positive.
 
-
-def strict(A: np.ndarray, shift: float, members: np.ndarray) -> bool:
-    """Whether these members are the support of a strict maximum with a positive margin.
-
-    In the basis e_k - e_0 of the face the form is -C; where C is positive definite the stationary point is
-    x = e_0 + sum z_k (e_k - e_0) with C z the derivatives at e_0.
+    Pivots are the leading minors. So where M is symmetric, None means that its first k rows and columns are
+    not positive definite, and what is left of the others is their Schur complement.
     """
-    n, a = len(A), Fraction(shift)
-    first, others = int(members[0]), [int(i) for i in members[1:]]
+    M, before = [row[:] for row in M], 1
+    for c in range(k):
+        pivot, upper = M[c][c], M[c]
+        if pivot <= 0:
+            return None
+        for i in range(c + 1, len(M)):
+            factor = M[i][c]
+            M[i] = [(pivot * x - factor * y) // before for x, y in zip(M[i], upper, strict=True)]
+        before = pivot
+    return M
 
-    def entry(i: int, j: int) -> Fraction:
-        return -a if i == j else rational(A[i, j])
 
-    corner = entry(first, first)
-    edge = [entry(i, first) for i in others]
-    C = [
-        [-(entry(i, j) - edge[p] - edge[q] + corner) for q, j in enumerate(others)]
-        for p, i in enumerate(others)
-    ]
-    z = eliminate(C, [e - corner for e in edge])
-    if z is None:
+def solution(M: Rows, b: list[int]) -> tuple[list[int], int] | None:
+    """z and d > 0 with M z = d b; None where a pivot is not positive."""
+    n = len(M)
+    done = eliminated([[*row, right] for row, right in zip(M, b, strict=True)], n)
+    if done is None:
+        return None
+    d = done[n - 1][n - 1] if n else 1
+    z = [0] * n
+    for k in range(n - 1, -1, -1):
+        known = sum(done[k][j] * z[j] for j in range(k + 1, n))
+        z[k] = (d * done[k][n] - known) // done[k][k]
+    return z, d
+
+
+def determinant(M: Rows) -> int:
+    M, before, sign = [row[:] for row in M], 1, 1
+    for c in range(len(M)):
+        row = next((i for i in range(c, len(M)) if M[i][c]), None)
+        if row is None:
+            return 0
+        if row != c:
+            M[c], M[row], sign = M[row], M[c], -sign
+        for i in range(c + 1, len(M)):
+            M[i] = [(M[c][c] * x - M[i][c] * y) // before for x, y in zip(M[i], M[c], strict=True)]
+        before = M[c][c]
+    return sign * before
+
+
+def strictly_copositive(W: Rows) -> bool:
+    """Keller: no principal submatrix has a determinant <= 0 and a last row of positive cofactors."""
+    if any(W[i][i] <= 0 for i in range(len(W))):
         return False
-    x = [1 - sum(z, Fraction(0)), *z]
-    if min(x) <= 0:
-        return False
-    support = [first, *others]
-
-    def payoff(i: int) -> Fraction:
-        return sum((entry(i, j) * w for j, w in zip(support, x, strict=True)), Fraction(0))
-
-    f = payoff(first)
-    return all(payoff(i) < f for i in range(n) if i not in set(support))
-
-
-class Steps:
-    """The Frank-Wolfe rules of the paper from one object on, in 50 digits."""
-
-    def __init__(self, A: np.ndarray, shift: float, rule: str, start: int) -> None:
-        mpmath.mp.dps = DIGITS
-        n = len(A)
-        self.rule, self.unit = rule, mpmath.mpf(float(np.abs(A).max())) + abs(mpmath.mpf(shift))
-        self.B = [[mpmath.mpf(float(A[i, j])) for j in range(n)] for i in range(n)]
-        for i in range(n):
-            self.B[i][i] = -mpmath.mpf(shift)
-        self.x = [mpmath.mpf(int(i == start)) for i in range(n)]
-        self.r = [row[start] for row in self.B]
-        self.f = self.r[start]
-
-    @property
-    def gap(self) -> mpmath.mpf:
-        return max(self.r) - self.f
-
-    def step(self, tie: float = 1e-9) -> bool:
-        """One step; False where none is left, or where rounding would choose between two."""
-        r, f, x, B = self.r, self.f, self.x, self.B
-        support = [i for i, w in enumerate(x) if w > 0]
-        i, j = max(range(len(r)), key=r.__getitem__), min(support, key=r.__getitem__)
-        near = tie * self.unit
-        if r[i] - f <= near or sum(r[k] >= r[i] - near for k in range(len(r))) > 1:
-            return False
-        if self.rule != "fw" and sum(r[k] <= r[j] + near for k in support) > 1:
-            return False
-        if self.rule == "away" and abs((r[i] - f) - (f - r[j])) <= near and len(support) > 1:
-            return False
-        if self.rule == "pairwise":
-            direction, rise, most = {i: 1, j: -1}, r[i] - r[j], x[j]
-            bend, scale = B[i][i] + B[j][j] - 2 * B[i][j], 0
-        elif self.rule == "fw" or r[i] - f >= f - r[j]:
-            direction, rise, most, bend, scale = {i: 1}, r[i] - f, mpmath.mpf(1), B[i][i] - 2 * r[i] + f, -1
-        else:
-            direction, rise, most = {j: -1}, f - r[j], x[j] / (1 - x[j])
-            bend, scale = f - 2 * r[j] + B[j][j], 1
-        best = rise / -bend if bend < 0 else most + 1
-        gamma = min(best, most)
-        self.x = [(1 + scale * gamma) * w + gamma * direction.get(k, 0) for k, w in enumerate(x)]
-        if best >= most:  # what leaves, leaves altogether
-            gone = j if self.rule == "pairwise" or scale == 1 else None
-            self.x = [
-                mpmath.mpf(0) if k == gone or (scale == -1 and k != i) else w for k, w in enumerate(self.x)
-            ]
-        self.r = [mpmath.fdot(row, self.x) for row in B]
-        self.f = mpmath.fdot(self.x, self.r)
+    if min(map(min, W), default=0) >= 0 or eliminated(W, len(W)) is not None:
         return True
+    for size in range(2, len(W) + 1):
+        for rows in combinations(range(len(W)), size):
+            M = [[W[i][j] for j in rows] for i in rows]
+            if determinant(M) <= 0 and all(
+                (-1) ** (size - 1 + j) * determinant([row[:j] + row[j + 1 :] for row in M[:-1]]) > 0
+                for j in range(size)
+            ):
+                return False
+    return True
+
+
+class Face(NamedTuple):
+    """The stationary point of a face: its objects, weights times ``d``, and all payoffs times ``d``."""
+
+    objects: tuple[int, ...]
+    weights: list[int]
+    d: int
+    payoffs: list[int]
+
+
+class Form:
+    """x'Bx over the simplex, or a game with payoffs B; weights up to 1/m where ``capped`` is given.
+
+    B has the diagonal as it is subtracted: minus the shift, say.
+    """
+
+    def __init__(self, B: Iterable[Iterable[Fraction]]) -> None:
+        rows = [list(row) for row in B]
+        self.n, self.scale = len(rows), lcm(*(v.denominator for row in rows for v in row))
+        self.B: Rows = [[int(v * self.scale) for v in row] for row in rows]
+        self.symmetric = all(self.B[i][j] == self.B[j][i] for i in range(self.n) for j in range(i))
+        self._known: dict[Any, bool] = {}
+
+    @classmethod
+    def of(cls, A: Any, diagonal: Sequence[Fraction]) -> Form:
+        """Similarities (floats, long doubles or rationals) of different objects, and what the diagonal is."""
+        n = len(A)
+        exact = [[a if isinstance(a, Fraction) else rational(a) for a in row] for row in A]
+        return cls([diagonal[i] if i == j else exact[i][j] for j in range(n)] for i in range(n))
+
+    def bends(self, moves: Sequence[Move]) -> Rows:
+        """Minus the form on combinations of moves; twice that of its symmetric part where it has another."""
+        B = self.B
+
+        def entry(g: Move, h: Move) -> int:
+            return B[g[0]][h[1]] + B[g[1]][h[0]] - B[g[0]][h[0]] - B[g[1]][h[1]]
+
+        if self.symmetric:
+            return [[entry(g, h) for h in moves] for g in moves]
+        return [[entry(g, h) + entry(h, g) for h in moves] for g in moves]
+
+    def face(self, free: Sequence[int], capped: Sequence[int] = (), m: int = 1) -> Face | None:
+        """The stationary point of a face on which the form is negative definite; None where it is not.
+
+        ``capped`` objects have the weight 1/m.
+        """
+        base, others, B = free[0], free[1:], self.B
+        moves = [(i, base) for i in others]
+        C = self.bends(moves)
+        if not self.symmetric:
+            if eliminated(C, len(C)) is None:
+                return None
+            C = [[B[i][base] + B[base][j] - B[i][j] - B[base][base] for j in others] for i in others]
+        left = m - len(capped)  # m times the weight of the free ones, all of it on one of them at first
+        first = [left * B[i][base] + sum(B[i][c] for c in capped) for i in range(self.n)]
+        solved = solution(C, [first[i] - first[base] for i in others])
+        if solved is None:
+            return None
+        z, d = solved
+        weights = [left * d - sum(z), *z]
+        payoffs = [
+            sum(B[i][j] * w for j, w in zip(free, weights, strict=True)) + d * sum(B[i][c] for c in capped)
+            for i in range(self.n)
+        ]
+        return Face(tuple(free), weights, d, payoffs)
+
+    def strict(self, members: Sequence[int], capped: Sequence[int] = (), m: int = 1) -> bool:
+        """Whether these members (and those at the cap) are the support of a strict local maximum, or an ESS.
+
+        That is so where no other object has a higher payoff (and none at the cap a lower one), and the form
+        is negative for all moves among the members and for those that objects of equal payoff may make.
+        """
+        key = (tuple(members), tuple(capped), m)
+        if key not in self._known:
+            self._known[key] = self._strict(list(members), list(capped), m)
+        return self._known[key]
+
+    def _strict(self, members: list[int], capped: list[int], m: int) -> bool:
+        free = [i for i in members if i not in capped]
+        outside = [i for i in range(self.n) if i not in members]
+        if not free:
+            r = [sum(row[c] for c in capped) for row in self.B]
+            least = min(r[c] for c in capped)
+            most = max((r[i] for i in outside), default=least - 1)
+            ties = [(i, c) for i in outside for c in capped if r[i] == r[c] == least]
+            return most < least or (most == least and strictly_copositive(self.bends(ties)))
+        face = self.face(free, capped, m)
+        if face is None or min(face.weights) <= 0 or (m > 1 and max(face.weights) >= face.d):
+            return False
+        r, level = face.payoffs, face.payoffs[free[0]]
+        if any(r[i] > level for i in outside) or any(r[c] < level for c in capped):
+            return False
+        ties = [(i, free[0]) for i in outside if r[i] == level]
+        ties += [(free[0], c) for c in capped if r[c] == level]
+        if not ties:
+            return True
+        left = eliminated(self.bends([*((i, free[0]) for i in free[1:]), *ties]), len(free) - 1)
+        assert left is not None
+        return strictly_copositive([row[len(free) - 1 :] for row in left[len(free) - 1 :]])
+
+    def faces(self) -> Iterator[Face]:
+        """Every face with a negative definite form and positive weights: a larger one has no other parts."""
+        waiting = [(i,) for i in range(self.n)]
+        while waiting:
+            objects = waiting.pop()
+            face = self.face(objects)
+            if face is None:
+                continue
+            if min(face.weights) > 0:
+                yield face
+            waiting += [(*objects, i) for i in range(objects[-1] + 1, self.n)]
+
+    def all_strict(self) -> list[tuple[int, ...]]:
+        """The supports of all strict local maxima."""
+        return [face.objects for face in self.faces() if self.strict(face.objects)]
+
+    def best(self) -> Fraction:
+        """The highest value: a highest point of fewest objects has a negative definite face."""
+        return max(Fraction(face.payoffs[face.objects[0]], face.d * self.scale) for face in self.faces())
+
+    def numbers(self, x: dict[int, Fraction]) -> tuple[Fraction, list[Fraction]]:
+        """f and all payoffs at weights."""
+        r = [sum((row[j] * w for j, w in x.items()), Fraction(0)) / self.scale for row in self.B]
+        return sum((r[i] * w for i, w in x.items()), Fraction(0)), r

@@ -27,13 +27,14 @@ STYLES = ("normal", "uniform", "integers", "tenths", "copies", "far", "grid")
 
 
 class Case(NamedTuple):
-    """One problem: what ``solve`` gets, the matrix by definition, and the largest number in it."""
+    """One problem: what ``solve`` gets, the matrix by definition, and the largest number in it (unit)."""
 
     kind: str
     given: Any
     A: np.ndarray
     shift: float
     unit: float
+    own: np.ndarray  # the similarity of each object to itself, which A has not on its diagonal
 
 
 def numbers(rng: np.random.Generator, style: str, n: int, d: int) -> np.ndarray:
@@ -84,8 +85,8 @@ def minimax(D: np.ndarray) -> np.ndarray:
     return P
 
 
-def by_definition(kind: str, X: np.ndarray, S: Any) -> tuple[np.ndarray, float]:
-    """The matrix of an affinity, and the largest number that its rounding is relative to."""
+def by_definition(kind: str, X: np.ndarray, S: Any) -> tuple[np.ndarray, np.ndarray, float]:
+    """The matrix of an affinity, its diagonal, and the largest number that its rounding is relative to."""
     Z = X.astype(Long)
     if kind == "sqeuclidean":
         A = Long(S.offset) - squares(Z)
@@ -105,13 +106,14 @@ def by_definition(kind: str, X: np.ndarray, S: Any) -> tuple[np.ndarray, float]:
         A = Long(S.top) - minimax(np.sqrt(squares(Z)))
     else:
         A = S.toarray().astype(Long)
+    own = A.diagonal().copy() if kind != "nearest_neighbors" else np.full(len(A), A.max())
     np.fill_diagonal(A, 0)
     unit = max(float(np.abs(A).max()), S.offset or 0.0)
     if kind in ("rbf", "laplacian"):  # the exponent is rounded first
         centred = np.abs(X - X.mean(axis=0)) if kind == "rbf" else np.abs(X)
         size = np.square(centred).sum(axis=1).max() if kind == "rbf" else 2.0 * centred.sum(axis=1).max()
         unit *= 1.0 + S.gamma * float(size)
-    return A, unit
+    return A, own, unit
 
 
 def draw(seed: int) -> Case | None:
@@ -126,7 +128,7 @@ def draw(seed: int) -> Case | None:
             A = A.astype(np.float32)
         given = sp.csr_array(A) if kind == "graph" else A
         exact = A.astype(Long)
-        unit = float(exact.max())
+        unit, own = float(exact.max()), np.full(n, exact.max())
     else:
         d = int(rng.integers(1, 5))
         style = str(rng.choice(STYLES))
@@ -146,7 +148,7 @@ def draw(seed: int) -> Case | None:
         if not X.any():
             return None
         given = as_similarity(sp.csr_array(X) if sparse else X, kind, **params)
-        exact, unit = by_definition(kind, X.astype(np.float64), given)
+        exact, own, unit = by_definition(kind, X.astype(np.float64), given)
         if kind == "sqeuclidean" and (sparse or X.dtype == np.float32):
             # the centre enters as a correction there, which is rounded too
             length = float(np.sqrt(np.square(X.astype(np.float64)).sum(axis=1).max()))
@@ -155,4 +157,4 @@ def draw(seed: int) -> Case | None:
         return None
     top = float(exact.max())
     shift = float(rng.choice([0.0, 0.0, 0.1, 1.0, 2.0, 5.0, 30.0, -0.1, -0.5, -0.9, -2.0])) * top
-    return Case(kind, given, exact, shift, max(unit, abs(shift)))
+    return Case(kind, given, exact, shift, max(unit, abs(shift)), own)

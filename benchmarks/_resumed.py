@@ -39,15 +39,23 @@ def go_on(
     one: Callable[[T, int], None],
     n: int,
     every: int,
+    first: int = 0,
+    columns: bool = False,
 ) -> None:
-    """Cases ``one(tally, number)`` until ``--n`` are made; the file is written after ``every`` of them."""
+    """Cases ``one(tally, number)`` until ``--n`` are made; the file is written after ``every`` of them.
+
+    With ``columns`` a file holds several such runs side by side, each under the name that ``--column`` gives.
+    """
     arguments = argparse.ArgumentParser(description=about.splitlines()[0])
     arguments.add_argument("--n", type=int, default=n, help="how many in all")
-    arguments.add_argument("--seed", type=int, default=0, help="the number of the first case")
+    arguments.add_argument("--seed", type=int, default=first, help="the number of the first case")
     arguments.add_argument("--out", type=Path, default=out)
     arguments.add_argument("--afresh", action="store_true", help="forget what the file counts")
+    if columns:
+        arguments.add_argument("--column", default="now", help="what the file calls this run")
     options = arguments.parse_args()
-    known = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    file = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    known = file.get(options.column, {}) if columns else file
     if options.afresh or known.get("seed") != options.seed:
         known = {"seed": options.seed, "next": options.seed, "seconds": 0.0}
     tally, number, began = begin(known), int(known["next"]), time.perf_counter()
@@ -56,9 +64,9 @@ def go_on(
     def save() -> None:
         seconds = round(before + time.perf_counter() - began, 1)
         content = {"seed": options.seed, "next": number, "seconds": seconds, **tally.content()}
-        options.out.write_text(
-            json.dumps(content | {"machine": machine()}, indent=1) + "\n", encoding="utf-8"
-        )
+        content |= {"machine": machine()}
+        whole = {**file, options.column: content} if columns else content
+        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
     warnings.simplefilter("ignore")
     try:

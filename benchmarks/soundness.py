@@ -3,20 +3,25 @@
 Run ``nice python benchmarks/soundness.py --n 100000``; it prints a table and writes results/soundness.json. A
 run that was stopped goes on where it was; ``--afresh`` counts from nothing.
 
-A problem is a similarity (dense, CSR graph, every affinity; float32, ties, copies, whole numbers, scales from
-1e-140 to 1e140) and a shift of either sign. Of each answer x the value, gap and margin are computed again in
-extended precision from the definition of the affinity. Counted are
+Three problems of four are a similarity (dense, CSR graph, every affinity; float32, ties, copies, whole
+numbers, scales from 1e-140 to 1e140) and a shift of either sign, through every solver. Of each answer x the
+value, gap, margin and unit are computed again in extended precision from the definition of the affinity.
+Counted are
 
-* false "converged": the gap is above tol times the scale, by more than rounding (SLACK eps, relative to the
+* false "converged": the gap is above tol times the unit, by more than rounding (SLACK eps, relative to the
   largest number of the problem);
-* false "strict": up to EXACT members the second-order conditions and the stationary point itself are worked
-  out in rationals; for more members the largest eigenvalue on the face must be negative;
+* false "strict": no strict maximum has these members, up to undecided ones, as worked out in rationals
+  (_exact.py); false "not strict": one has just these;
 * false "best": another solver found a value above one that says by ``global_gap`` that there is none;
-* the error of value, gap and margin, in eps times the largest number of the problem;
+* the error of value, gap, margin and unit, in eps times the largest number of the problem;
 * disagreements between solvers: where f is concave all must have the same value; elsewhere a strict answer is
   given to the others (dual, working set, pairwise, and pairwise on the plain matrix) as their start, a little
   moved, and they must come back to it;
 * the running value and gap of the first STEPS steps of fw, pairwise and away against 50 digits.
+
+Every fourth problem is degenerate (_degenerate.py): evenly spaced rows with a flat face, outsiders exactly at
+the threshold, nearly null faces, far objects, constants that move to the shift, hypergraphs, caps, seeds,
+weights, games, paths. All that is claimed of it is held against all supports in rationals.
 """
 
 from __future__ import annotations
@@ -32,7 +37,11 @@ pin_threads(1)
 
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
-from _exact import Steps, strict  # noqa: E402
+from _claims import strictness  # noqa: E402
+from _degenerate import KINDS as DEGENERATE  # noqa: E402
+from _degenerate import claims  # noqa: E402
+from _digits import Steps  # noqa: E402
+from _exact import Form, rational  # noqa: E402
 from _problems import LOW_RANK, Case, draw  # noqa: E402
 from _resumed import go_on  # noqa: E402
 from dominantsets import DominantSet, Status, solve  # noqa: E402
@@ -40,7 +49,7 @@ from dominantsets import DominantSet, Status, solve  # noqa: E402
 EPS = float(np.finfo(np.float64).eps)
 TOL = 1e-10
 SLACK = 64.0
-EXACT = 8  # members up to which strictness is worked out in rationals
+EXACT = 60  # members up to which strictness is worked out in rationals
 STEPS = 20
 FEW, MANY = 300, 20_000  # iterations of solvers that may go on for ever, and of the others
 SAVED_EVERY = 2_000
@@ -49,11 +58,7 @@ IN_TURN = (
     "fw", "away", "inimdyn", "replicator", "exponential-replicator", "trajectory", "shrink-expand",
     "path-following",
 )  # fmt: skip
-SHOWN = ("converged", "strict", "supports in rationals", "best", "concave problems", "returns", "steps")
-FALSE = (
-    "false converged", "false strict", "false best", "false margin", "errors",
-    "solvers differ where f is concave", "solvers differ near an answer",
-)  # fmt: skip
+APART = ("solvers differ where f is concave", "solvers differ near an answer")
 RESULTS = Path(__file__).parent / "results" / "soundness.json"
 
 
@@ -79,7 +84,7 @@ class Tally:
             self.found.append({"what": what, "problem": seed, **details})
 
     def made(self) -> int:
-        return self.counts.get("problems", 0) + self.counts.get("refused", 0)
+        return sum(self.counts.get(name, 0) for name in ("problems", "degenerate problems", "refused"))
 
     def failed(self, number: int, error: Exception) -> None:
         self.false("errors", number, error=repr(error)[:200])
@@ -90,9 +95,11 @@ class Tally:
     def show(self) -> None:
         counts = self.counts
         print(f"{counts.get('problems', 0):,} problems, {counts.get('solves', 0):,} solves")
-        for name in SHOWN:
-            print(f"  {name}: {counts.get(name, 0):,}")
-        for name in FALSE:
+        for name in sorted(counts):
+            if f"false {name}" in counts or not name.startswith(("false ", "solves")):
+                false = counts.get(f"false {name}")
+                print(f"  {name}: {counts[name]:,}" + (f", {false:,} of them false" if false else ""))
+        for name in APART:
             print(f"  {name}: {counts.get(name, 0)}")
         print("largest error, in eps times the largest number of the problem (and the problem's number)")
         for name, (value, seed) in sorted(self.worst.items()):
@@ -117,8 +124,8 @@ def solved(case: Case, given: Any, algorithm: str, **options: Any) -> DominantSe
     return found
 
 
-def again(case: Case, found: DominantSet) -> tuple[float, float, float]:
-    """Value, gap and margin from the weights alone, in extended precision."""
+def again(case: Case, found: DominantSet, own: np.ndarray) -> tuple[float, float, float, float]:
+    """Value, gap, margin and unit from the weights alone, in extended precision."""
     A, members = case.A, found.members
     x = found.weights.astype(np.longdouble)
     r = A[:, members] @ x
@@ -127,7 +134,8 @@ def again(case: Case, found: DominantSet) -> tuple[float, float, float]:
     outside = np.delete(r, members)
     gap = max(np.longdouble(0), r.max() - f)
     margin = f - outside.max() if outside.size else np.inf
-    return float(f + np.longdouble(case.shift)), float(gap), float(margin)
+    unit = max(np.longdouble(0), (own[members] + np.longdouble(case.shift)) @ np.square(x))
+    return float(f + np.longdouble(case.shift)), float(gap), float(margin), float(unit)
 
 
 def face_top(A: np.ndarray, shift: float, members: np.ndarray) -> float:
@@ -147,41 +155,39 @@ class Checked:
     def __init__(self, tally: Tally, seed: int, case: Case) -> None:
         self.tally, self.seed, self.case = tally, seed, case
         self.slack = SLACK * EPS * case.unit
-        self._strict: dict[tuple[int, ...], bool] = {}
+        self._form: Form | None = None
         self.answers: list[DominantSet] = []
 
-    def check(self, name: str, found: DominantSet) -> None:
-        """Compare what is claimed with what is so."""
+    def check(self, name: str, found: DominantSet, own: np.ndarray) -> None:
+        """Compare what is claimed with what is so; ``own`` are the similarities of objects to themselves."""
         tally, case, seed = self.tally, self.case, self.seed
-        value, gap, margin = again(case, found)
+        value, gap, margin, unit = again(case, found, own)
         tally.count("solves", f"solves: {name}")
-        unit = EPS * case.unit
-        tally.measure(f"value: {case.kind}", abs(found.value - value) / unit, seed)
-        tally.measure(f"gap: {case.kind}", abs(found.gap - gap) / unit, seed)
+        eps = EPS * case.unit
+        tally.measure(f"value: {case.kind}", abs(found.value - value) / eps, seed)
+        tally.measure(f"gap: {case.kind}", abs(found.gap - gap) / eps, seed)
+        tally.measure(f"unit: {case.kind}", abs(found.unit - unit) / eps, seed)
         if np.isfinite(margin):
-            tally.measure(f"margin: {case.kind}", abs(found.margin - margin) / unit, seed)
+            tally.measure(f"margin: {case.kind}", abs(found.margin - margin) / eps, seed)
         elif np.isfinite(found.margin):
             tally.false("false margin", seed, solver=name)
         if found.status is Status.CONVERGED:
             tally.count("converged")
-            f = value - case.shift
-            if gap > TOL * max(f, value) + self.slack:
+            if gap > TOL * unit + self.slack:
                 tally.false("false converged", seed, solver=name, gap=gap, claimed=found.gap)
-        if found.strict:
-            tally.count("strict")
-            if not self.is_strict(found, margin):
-                tally.false("false strict", seed, solver=name, kind=case.kind, margin=margin)
+        if len(found) <= EXACT:
+            for claim, holds in strictness(found, self.is_strict):
+                tally.count(claim)
+                if not holds:
+                    tally.false(f"false {claim}", seed, solver=name, kind=case.kind, margin=margin)
         self.answers.append(found)
 
-    def is_strict(self, found: DominantSet, margin: float) -> bool:
-        """Whether it is a strict maximum: in rationals where there are few members."""
-        if len(found) > EXACT:
-            return margin > 0 and face_top(self.case.A, self.case.shift, found.members) < 0
-        key = tuple(found.members.tolist())
-        if key not in self._strict:
-            self.tally.count("supports in rationals")
-            self._strict[key] = strict(self.case.A, self.case.shift, found.members)
-        return self._strict[key]
+    def is_strict(self, support: tuple[int, ...]) -> bool:
+        """Whether a strict maximum has just these members, in rationals."""
+        if self._form is None:
+            self._form = Form.of(self.case.A, [-rational(self.case.shift)] * len(self.case.A))
+        self.tally.count("supports in rationals")
+        return self._form.strict(support)
 
     def compare(self) -> None:
         """No value above one that is said to be the best; one value where f is concave."""
@@ -244,6 +250,9 @@ class Checked:
 
 def one_problem(tally: Tally, seed: int) -> None:
     """Problem number ``seed``, through all solvers that take it."""
+    if seed % 4 == 3:
+        degenerate(tally, seed)
+        return
     case = draw(seed)
     if case is None:
         tally.count("refused")
@@ -255,16 +264,26 @@ def one_problem(tally: Tally, seed: int) -> None:
     for name in names:
         found = solved(case, case.given, name)
         if found is not None:
-            checked.check(found.algorithm, found)
+            checked.check(found.algorithm, found, case.own)
     plain = np.ascontiguousarray(case.A, dtype=float)
     found = solved(case, plain, "pairwise")
     if found is not None:
-        checked.check("pairwise on the plain matrix", found)
+        checked.check("pairwise on the plain matrix", found, np.full(len(plain), case.A.max()))
     checked.compare()
     if seed % 4 == 0:
         checked.return_to(checked.answers[0], plain)
     if seed % 20 == 0 and len(plain) <= 12:
         checked.steps()
+
+
+def degenerate(tally: Tally, seed: int) -> None:
+    """Problem number ``seed``, of one of the degenerate kinds in turn."""
+    kind = list(DEGENERATE)[seed // 4 % len(DEGENERATE)]
+    tally.count("degenerate problems", f"degenerate problems: {kind}")
+    for claim, holds in claims(kind, seed):
+        tally.count(claim)
+        if not holds:
+            tally.false(f"false {claim}", seed, kind=kind)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,17 @@
 """What a certificate claims, against exact arithmetic; hypothesis searches for the worst of it.
 
-``benchmarks/soundness.py`` asks the same of 100,000 problems, with every affinity, scale and solver.
+``benchmarks/soundness.py`` asks the same of 100,000 problems, with every affinity, scale and solver. Its
+degenerate problems are asked here too, some of each kind.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from fractions import Fraction
+from importlib import import_module
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +23,7 @@ from dominantsets import DominantSet, Status, as_similarity, solve
 from support import given_comparisons
 
 EPS = float(np.finfo(np.float64).eps)
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SOLVERS = ("pairwise", "away", "working-set", "shrink-expand", "path-following", "inimdyn")
 entries = st.one_of(
     st.integers(0, 4).map(float), st.floats(0.0, 1.0), st.sampled_from([0.1, 1 / 3, 1e-9, 1e9])
@@ -62,7 +69,10 @@ def test_the_worst_error_of_value_gap_and_margin_is_a_few_eps(method, A, share):
     target(errors[1] / unit, label="error of the gap in eps")
     assert max(errors) <= 4 * len(A) * unit
     if found.status is Status.CONVERGED:
-        assert gap <= Fraction(1e-10) * max(f, f + Fraction(shift)) + Fraction(4 * len(A) * unit)
+        whole = (Fraction(float(A.max())) + Fraction(shift)) * sum(
+            Fraction(float(w)) ** 2 for w in found.weights
+        )
+        assert gap <= Fraction(1e-10) * max(whole, Fraction(0)) + Fraction(4 * len(A) * unit)
 
 
 @pytest.mark.parametrize("method", SOLVERS)
@@ -82,9 +92,8 @@ def test_what_is_called_strict_is_a_strict_maximum_in_rationals(method, seed, n,
     D = ((A.max() - A) * (1 - np.eye(n, dtype=int))).tolist()
     shift += int(A[~np.eye(n, dtype=bool)].min())
     strict, _ = brute_force.local_maxima(D, shift)
-    members = tuple(found.members.tolist())
-    assert members in strict
-    assert brute_force.margin(D, shift, members, strict[members][0]) > 0
+    members, undecided = set(found.members.tolist()), set(found.undecided.tolist())
+    assert any(members.symmetric_difference(support) <= undecided for support in strict)
     return True
 
 
@@ -110,3 +119,76 @@ def test_one_maximum_has_one_value_whatever_the_solver(seed, n, d, kind):
     for one in answers:
         assert one.global_gap is not None
         assert max(values) <= one.value + one.global_gap + 8 * n * EPS * shift
+
+
+PROBLEMS = 100  # of each kind
+# numbers of problems of which something false was claimed once (benchmarks/results/attack.json)
+FOUND = {
+    "evenly spaced": [10_000_114, 10_000_437, 10_002_018],
+    "exact thresholds": [10_000_166, 10_001_747, 10_002_189],
+    "whole rows": [10_000_082, 10_000_167],
+    "nearly null faces": [10_000_474, 10_006_951],
+    "a far object": [10_000_033, 10_000_084, 10_005_456],
+    "a constant added": [10_000_000, 10_000_476, 10_001_734],
+    "whole matrices": [10_000_018, 10_001_174],
+    "hypergraphs": [10_000_240, 10_002_246],
+    "capped": [10_000_088, 10_003_539, 10_009_149],
+    "seeds": [10_000_021, 10_000_735],
+    "welded seeds": [10_000_362, 10_000_685],
+    "weights": [10_000_023, 10_000_142],
+    "games": [10_001_231, 10_003_662],
+    "paths": [10_000_042, 10_000_144, 10_014_934, 10_017_705],
+    "overlaps": [10_000_026],
+    "trivial bounds": [10_000_010],
+    "streams": [10_000_096],
+}
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """The modules of benchmarks/, which import each other by name."""
+    if not BENCHMARKS.is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    pytest.importorskip("mpmath")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(BENCHMARKS)])
+    return import_module
+
+
+@pytest.mark.filterwarnings("ignore")  # a seed that is lost, nodes that are used up: nothing is claimed then
+@pytest.mark.parametrize("kind", FOUND)
+def test_what_is_claimed_of_degenerate_problems_is_so(kind, benchmark):
+    claims = benchmark("_degenerate").claims
+    made, false = Counter(), []
+    for number in [*FOUND[kind], *range(PROBLEMS)]:
+        for claim, holds in claims(kind, number):
+            made[claim] += 1
+            if not holds:
+                false.append((claim, number))
+    assert not false
+    assert made.total() >= PROBLEMS // 20
+
+
+def test_every_degenerate_kind_is_tested(benchmark):
+    assert FOUND.keys() == benchmark("_degenerate").KINDS.keys()
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(-1, 3))
+@settings(max_examples=60)
+def test_the_exact_checker_agrees_with_another_one(seed, n, shift):
+    """Whole numbers without fractions against Gauss-Jordan elimination of fractions, games and maxima."""
+    if not BENCHMARKS.is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    sys.path.append(str(BENCHMARKS))
+    try:
+        Form = import_module("_exact").Form
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    A = np.random.default_rng(seed).integers(0, 4, (n, n))
+    for B in (np.triu(A, 1) + np.triu(A, 1).T, A):
+        payoffs = [[Fraction(-shift if i == j else int(B[i, j])) for j in range(n)] for i in range(n)]
+        form, stable = Form(payoffs), brute_force.equilibria(payoffs)
+        for size in range(1, n + 1):
+            for support in combinations(range(n), size):
+                assert form.strict(support) == stable.get(support, (None, False))[1]
+        if np.array_equal(B, B.T):
+            assert set(form.all_strict()) == {support for support, (_, ess) in stable.items() if ess}

@@ -1,8 +1,10 @@
-"""The bounds of Theorems 1 to 3 against recorded traces."""
+"""The bounds of Theorems 1 to 3, with the constant that is proved, against recorded traces."""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +39,6 @@ def test_the_smallest_gap_stays_below_its_bound(algorithm, n, seed, shift, start
         bound = log_gap_bound(
             algorithm,
             a_max=off.max(),
-            a_min=off.min(),
             gain=trace.value[t] - trace.value[0],
             t=t,
             support0=int(trace.support_size[0]),
@@ -71,21 +72,34 @@ def test_the_steps_that_are_not_cut_short_bound_the_gap(algorithm, n, seed, shif
     return counted[-1] > 0 if len(trace) > 1 else False
 
 
+def test_the_constant_of_the_paper_is_too_small_for_one_step():
+    """Two objects of similarity 1, from one of them: g² = 4, and the step gains 1/2.
+
+    With 2 M the step inequality g² <= 4 beta h is an equality. The paper's 2 M - m = 1 gives 2 < 4: it takes
+    f for no less than the least similarity, and f is 0 at a vertex.
+    """
+    trace = solve(np.array([[0.0, 1.0], [1.0, 0.0]]), algorithm="fw", start=0, tol=0.0, trace=True).trace
+    gap, gain = 2.0 * trace.gap[0], 0.5
+    assert gap == 2.0
+    assert gap == pytest.approx(gap_bound("fw", a_max=1.0, gain=gain, t=1), rel=1e-12)
+    assert gap**2 > 4 * (2.0 - 1.0) * gain
+
+
 def test_bounds_by_hand():
-    common = {"a_max": 1.0, "a_min": 0.5, "gain": 0.4}
-    assert gap_bound("fw", t=10, **common) == pytest.approx(2 * math.sqrt(1.5 * 0.4 / 10))
-    assert gap_bound("away", t=10, support0=3, **common) == pytest.approx(2 * math.sqrt(2 * 1.5 * 0.4 / 8))
+    common = {"a_max": 1.0, "gain": 0.4}
+    assert gap_bound("fw", t=10, **common) == pytest.approx(2 * math.sqrt(2.0 * 0.4 / 10))
+    assert gap_bound("away", t=10, support0=3, **common) == pytest.approx(2 * math.sqrt(2 * 2.0 * 0.4 / 8))
     assert gap_bound("pairwise", t=10, n=4, **common) == pytest.approx(2 * math.sqrt(6 * 24 * 0.4 / 10))
 
 
 def test_away_steps_have_no_bound_until_the_support_can_have_shrunk():
-    common = {"a_max": 1.0, "a_min": 0.0, "gain": 1.0, "support0": 10}
+    common = {"a_max": 1.0, "gain": 1.0, "support0": 10}
     assert gap_bound("away", t=9, **common) == math.inf
     assert gap_bound("away", t=10, **common) < math.inf
 
 
 def test_the_factorial_is_kept_in_logarithms():
-    common = {"a_max": 1.0, "a_min": 0.0, "gain": 1.0, "t": 10, "n": 100_000}
+    common = {"a_max": 1.0, "gain": 1.0, "t": 10, "n": 100_000}
     assert gap_bound("pairwise", **common) == math.inf
     # log n! is about n log n - n
     expected = 0.5 * (100_000 * math.log(100_000) - 100_000)
@@ -93,4 +107,17 @@ def test_the_factorial_is_kept_in_logarithms():
 
 
 def test_nothing_gained_means_a_bound_of_zero():
-    assert gap_bound("fw", a_max=1.0, a_min=0.0, gain=0.0, t=5) == 0.0
+    assert gap_bound("fw", a_max=1.0, gain=0.0, t=5) == 0.0
+
+
+def test_what_was_observed_is_what_the_page_says():
+    root = Path(__file__).parents[1]
+    if not (root / "benchmarks").is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    counts = json.loads((root / "benchmarks" / "results" / "lemma.json").read_text(encoding="utf-8"))
+    page = (root / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert f"makes {counts['runs']:,} runs" in page
+    above = counts["runs with a step above the constant, the paper's"]
+    assert f"failed in {above:,} of them, with β = 2M in none" in page
+    assert counts["runs with a step above the constant, 2M"] == 0
+    assert counts["runs with a gap above the bound, the paper's"] == 0

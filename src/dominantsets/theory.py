@@ -1,4 +1,4 @@
-"""The paper's convergence rates, as numbers."""
+"""The paper's convergence rates, as numbers, with the constant that is proved (docs/paper.md)."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ def log_gap_bound(
     algorithm: str,
     *,
     a_max: float,
-    a_min: float,
     gain: float,
     t: int,
     support0: int = 1,
     n: int = 1,
 ) -> float:
-    r"""Logarithm of the bound of Theorems 1 to 3 on the smallest gap within t iterations.
+    r"""Logarithm of a bound on the smallest gap within t iterations: Theorems 1 to 3 with a proved constant.
 
-    With :math:`\tilde g_t = \min_{\ell \le t} 2(r_i - f)` the gap of the theory,
+    With :math:`\tilde g_t = \min_{\ell \le t} 2(r_i - f)` the gap of the theory, and no negative similarity,
 
-    - fw: :math:`2 \sqrt{(2\overline M - \underline M)\,(f_t - f_0) / t}`,
+    - fw: :math:`2 \sqrt{2\overline M\,(f_t - f_0) / t}`,
     - pairwise: :math:`2 \sqrt{6\,n!\,\overline M\,(f_t - f_0) / t}`,
-    - away: :math:`2 \sqrt{2(2\overline M - \underline M)(f_t - f_0) / (t + 1 - |\sigma_0|)}`,
+    - away: :math:`2 \sqrt{4\overline M\,(f_t - f_0) / (t + 1 - |\sigma_0|)}`,
 
-    and infinite while the denominator is not positive.
+    and infinite while the denominator is not positive. For fw and away the paper has
+    :math:`2\overline M - \underline M` in place of :math:`2\overline M`; its proof has a gap (docs/paper.md).
 
     Parameters
     ----------
     algorithm : {"fw", "pairwise", "away"}
         The method.
-    a_max, a_min : float
-        Largest and smallest similarity of two different objects, the shift included.
+    a_max : float
+        Largest similarity of two different objects, the shift included.
     gain : float
         :math:`f(x_t) - f(x_0)`.
     t : int
@@ -51,7 +51,7 @@ def log_gap_bound(
     Examples
     --------
     >>> from dominantsets.theory import log_gap_bound
-    >>> log_gap_bound("pairwise", a_max=1.0, a_min=0.0, gain=1.0, t=10, n=1000) > 2900
+    >>> log_gap_bound("pairwise", a_max=1.0, gain=1.0, t=10, n=1000) > 2900
     True
     """
     check_choice("algorithm", algorithm, ("fw", "pairwise", "away"))
@@ -63,7 +63,7 @@ def log_gap_bound(
     if algorithm == "pairwise":
         log_beta = math.log(6.0 * a_max) + math.lgamma(n + 1.0)
     else:
-        log_beta = math.log((2.0 * a_max - a_min) * (2.0 if algorithm == "away" else 1.0))
+        log_beta = math.log(2.0 * a_max * (2.0 if algorithm == "away" else 1.0))
     return math.log(2.0) + 0.5 * (log_beta + math.log(gain) - math.log(steps))
 
 
@@ -71,7 +71,6 @@ def gap_bound(
     algorithm: str,
     *,
     a_max: float,
-    a_min: float,
     gain: float,
     t: int,
     support0: int = 1,
@@ -84,8 +83,8 @@ def gap_bound(
     Examples
     --------
     >>> from dominantsets.theory import gap_bound
-    >>> round(gap_bound("fw", a_max=1.0, a_min=0.0, gain=0.5, t=100), 12)
+    >>> round(gap_bound("fw", a_max=1.0, gain=0.5, t=100), 12)
     0.2
     """
-    log_bound = log_gap_bound(algorithm, a_max=a_max, a_min=a_min, gain=gain, t=t, support0=support0, n=n)
+    log_bound = log_gap_bound(algorithm, a_max=a_max, gain=gain, t=t, support0=support0, n=n)
     return math.exp(log_bound) if log_bound < 709.0 else math.inf

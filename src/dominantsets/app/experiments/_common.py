@@ -21,7 +21,9 @@ from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
 from dominantsets.solvers import DominantSet
 
-EPSILON = 2.2e-16  # the paper's threshold for the gap and for the movement
+# The paper's threshold: it stops at a gap or a movement of at most this. Here the gap is relative to the unit
+# of the cluster, and movement counts for RD only (docs/paper.md).
+EPSILON = 2.2e-16
 CUTOFF = 2e-12  # its cutoff delta
 # its methods with their colours and markers, as its captions have them
 METHODS: dict[str, dict[str, str]] = {

@@ -30,7 +30,7 @@ CLAIMS: dict[str, Claim] = {
     "passes": Claim("multistart", "about two passes are enough for four clusters"),
     "alike": Claim("multistart", "there is no significant difference between FW, PFW and AFW"),
     "afw-b": Claim("multistart", "AFW from B is slightly worse than the others"),
-    "bounds": Claim("theory", "the gap stays below the bounds of Theorems 1 to 3"),
+    "bounds": Claim("theory", "the gap stays below the bounds of Theorems 1 to 3, with the constant 2M"),
     "updates": Claim("theory", "r and f updated in linear time are those of x (Lemmas 1 to 3)"),
     "inimdyn": Claim("theory", "AFW is infection and immunisation dynamics (Proposition 1)"),
     "linear": Claim("theory", "a step costs O(n) for the Frank-Wolfe variants and O(n²) for RD"),
