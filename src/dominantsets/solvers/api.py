@@ -177,7 +177,7 @@ def solve(
     algorithm: str = "auto",
     start: Any = "vertex",
     shift: float = 0.0,
-    tol: float = 1e-10,
+    tol: float = 1e-8,
     max_iter: int = 100_000,
     max_time: float | None = None,
     algorithm_params: dict[str, Any] | None = None,
@@ -213,7 +213,7 @@ def solve(
     shift : float, default=0.0
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
-    tol : float, default=1e-10
+    tol : float, default=1e-8
         Converged means a gap of at most tol × max(f, f + shift). With 0 the solver goes on until
         nothing moves. Replicator dynamics stops when an iteration moves x by at most tol, as in the
         paper: its status is then "steady", or "converged" where the gap says so too.
