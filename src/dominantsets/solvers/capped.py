@@ -79,9 +79,9 @@ class CappedDual:
     def curvature(self, R: Ints) -> tuple[float, float]:
         r"""1 less the largest eigenvalue of J, as :math:`-z^T B z = \sum \kappa z^2 - |U^T z|^2`.
 
-        Errors of entries, :math:`e_{ij}`, change it by :math:`\sum e_{ij} |z_i| |z_j|`. For the relative errors
-        of rows and of sums in J this is at most :math:`\sum |u_i|^2 / \kappa_i` times as much, for ``error``
-        :math:`\sum 1 / \kappa_i` times. kappa itself has a relative error.
+        Errors of entries, :math:`e_{ij}`, change it by :math:`\sum e_{ij} |z_i| |z_j|`. For the relative
+        errors of rows and of sums in J this is at most :math:`\sum |u_i|^2 / \kappa_i` times as much, for
+        ``error`` :math:`\sum 1 / \kappa_i` times. kappa itself has a relative error.
         """
         if R.size < 2:
             return np.inf, np.inf
