@@ -116,7 +116,7 @@ def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor,
             f = float(x @ r)
             i = int(r.argmax())
             gap = float(r[i]) - f
-            allowed = max(tol * kappa * float(x @ x), EPS * size)
+            allowed = tol * kappa * float(x @ x)
             if gap <= allowed:
                 r = B @ x  # it has drifted: recomputed before it is believed
                 f, i = float(x @ r), int(r.argmax())
