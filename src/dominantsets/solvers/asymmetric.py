@@ -201,10 +201,10 @@ def solve_asymmetric(
     r"""Find one cluster of a similarity that need not be symmetric: an evolutionarily stable strategy.
 
     :math:`a_{ij}` is what object i gains beside object j. x is a Nash equilibrium where no object has a
-    payoff :math:`r_i = (A x - \alpha x)_i` above :math:`f = x^T r`, and stable where whoever does as well as
-    x loses against x once there are some of them; for symmetric similarities these are the dominant sets.
-    Infection and immunisation ends at equilibria only. Replicator dynamics may go in circles (rock, paper,
-    scissors), which is seen and said; there may be no stable equilibrium at all.
+    payoff :math:`r_i = (A x - \alpha x)_i` above :math:`f = x^T r`, and stable where every other y that
+    does as well as x loses against x once there is some of it; for symmetric similarities these are the
+    dominant sets. Infection and immunisation ends at equilibria only. Replicator dynamics may go in circles
+    (rock, paper, scissors), which is seen and said; there may be no stable equilibrium at all.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def solve_asymmetric(
 
     Examples
     --------
-    Object 2 follows the pair 0 and 1, who gain nothing from it. Alone it is an equilibrium, but not stable.
+    Object 2 follows the pair 0 and 1, which gain nothing from it. Alone it is an equilibrium, but not stable.
 
     >>> import numpy as np
     >>> from dominantsets import solve_asymmetric
@@ -308,7 +308,7 @@ def certify_equilibrium(
     elif status is Status.CONVERGED:
         status = Status.STALLED
     for candidate in _candidates(at, tol) if settled else ():
-        at = candidate
+        at, ties = candidate, np.empty(0, dtype=np.int64)
         exact = equilibrium_in_rationals(B, at.members)
         if exact is not None and exact.stable:
             x = np.zeros(len(B))
