@@ -252,10 +252,14 @@ def test_one_welded_seed_is_a_seed():
 
 
 def test_a_welded_set_has_no_members_of_weight_zero():
-    """The weld {0, 2} and object 1 have payoffs 1/2 at (1/3, 1/3, 1/3), and so has object 3 at weight 0."""
-    A = np.array([[0.0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 1, 0]])
-    found = solve(A, seeds=[0, 2], weld=True, seed_shift=0.0, start=np.array([0.3, 0.3, 0.3, 0.1]))
-    assert found.strict is not True  # mass may move from 1 to 3: their payoffs are the same, without a loss
+    """At (0, 1/2, 1/2) the payoff of both seeds is 3/2 - 1/2, and that of object 0 the same."""
+    A = np.array([[0.0, 1, 1], [1, 0, 3], [1, 3, 0]])
+    found = solve(A, seeds=[1, 2], weld=True, shift=1.0, seed_shift=2.0)
+    assert found.members.tolist() == [1, 2]
+    np.testing.assert_allclose(found.weights, 0.5, atol=1e-14)
+    assert found.margin == pytest.approx(0.0, abs=1e-14)
+    assert found.undecided.tolist() == [0]
+    assert found.strict is True  # f is concave on the weld and object 0
 
 
 @given_comparisons(0.8, st.integers(3, 5), st.integers(0, 10_000), st.sampled_from([0.0, 1e-12, 1e-16]))

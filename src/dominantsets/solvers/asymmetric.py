@@ -48,10 +48,11 @@ class Equilibrium:
     extended : ndarray of int
         The extended support: members, and all objects with a payoff that is f or cannot be told from it.
     stable : bool or None
-        True: proved that there is an evolutionarily stable strategy with these members, apart from ``undecided``
-        ones. False: proved that there is none. None: neither is proved, or x is no equilibrium within
-        tolerance. Up to 12 members are tested in rational arithmetic on the numbers given. Payoffs of more
-        members are compared up to their rounding, a few units in the last place per member.
+        True: proved that there is an evolutionarily stable strategy with these members, apart from
+        ``undecided`` ones. False: proved that there is none. None: neither is proved, or x is no
+        equilibrium within tolerance. Up to 12 members are tested in rational arithmetic on the numbers
+        given. Payoffs of more members are compared up to their rounding, a few units in the last place per
+        member.
     n_iter : int
         Iterations made.
     status : Status
@@ -115,7 +116,7 @@ def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor,
             f = float(x @ r)
             i = int(r.argmax())
             gap = float(r[i]) - f
-            allowed = max(tol * kappa * float(x @ x), EPS * size)
+            allowed = tol * kappa * float(x @ x)
             if gap <= allowed:
                 r = B @ x  # it has drifted: recomputed before it is believed
                 f, i = float(x @ r), int(r.argmax())
@@ -200,10 +201,10 @@ def solve_asymmetric(
     r"""Find one cluster of a similarity that need not be symmetric: an evolutionarily stable strategy.
 
     :math:`a_{ij}` is what object i gains beside object j. x is a Nash equilibrium where no object has a
-    payoff :math:`r_i = (A x - \alpha x)_i` above :math:`f = x^T r`, and stable where whoever does as well as
-    x loses against x once there are some of them; for symmetric similarities these are the dominant sets.
-    Infection and immunisation ends at equilibria only. Replicator dynamics may go in circles (rock, paper,
-    scissors), which is seen and said; there may be no stable equilibrium at all.
+    payoff :math:`r_i = (A x - \alpha x)_i` above :math:`f = x^T r`, and stable where every other y that
+    does as well as x loses against x once there is some of it; for symmetric similarities these are the
+    dominant sets. Infection and immunisation ends at equilibria only. Replicator dynamics may go in circles
+    (rock, paper, scissors), which is seen and said; there may be no stable equilibrium at all.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def solve_asymmetric(
 
     Examples
     --------
-    Object 2 follows the pair 0 and 1, who gain nothing from it. Alone it is an equilibrium, but not stable.
+    Object 2 follows the pair 0 and 1, which gain nothing from it. Alone it is an equilibrium, but not stable.
 
     >>> import numpy as np
     >>> from dominantsets import solve_asymmetric
@@ -266,7 +267,7 @@ def solve_asymmetric(
 
 
 class _At:
-    """A point, with what can be computed from its weights; the form of the proof that it stands for an ESS."""
+    """What can be computed from the weights of a point; the form of the proof that it stands for an ESS."""
 
     def __init__(self, B: Floats, x: Floats, kappa: float) -> None:
         self.B, self.x, self.scale, self.kappa = B, x / x.sum(), kappa, np.ones(len(x))
@@ -306,7 +307,8 @@ def certify_equilibrium(
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
-    for at in _candidates(at, tol) if settled else ():
+    for candidate in _candidates(at, tol) if settled else ():
+        at, ties = candidate, np.empty(0, dtype=np.int64)
         exact = equilibrium_in_rationals(B, at.members)
         if exact is not None and exact.stable:
             x = np.zeros(len(B))
@@ -322,8 +324,8 @@ def certify_equilibrium(
     extended = np.union1d(np.union1d(at.members, level), np.union1d(ties, undecided))
     margin = at.f - float(np.delete(at.r, at.members).max(initial=-np.inf))
     return Equilibrium(
-        at.members, at.x[at.members], at.f + shift, at.gap, margin, extended, stable, run.n_iter, status, shift,
-        algorithm, at.unit, undecided,
+        at.members, at.x[at.members], at.f + shift, at.gap, margin, extended, stable, run.n_iter, status,
+        shift, algorithm, at.unit, undecided,
     )  # fmt: skip
 
 

@@ -79,9 +79,9 @@ class CappedDual:
     def curvature(self, R: Ints) -> tuple[float, float]:
         r"""1 less the largest eigenvalue of J, as :math:`-z^T B z = \sum \kappa z^2 - |U^T z|^2`.
 
-        Errors of entries, :math:`e_{ij}`, change it by :math:`\sum e_{ij} |z_i| |z_j|`. For the relative errors
-        of rows and of sums in J this is at most :math:`\sum |u_i|^2 / \kappa_i` times as much, for ``error``
-        :math:`\sum 1 / \kappa_i` times. kappa itself has a relative error.
+        Errors of entries, :math:`e_{ij}`, change it by :math:`\sum e_{ij} |z_i| |z_j|`. For the relative
+        errors of rows and of sums in J this is at most :math:`\sum |u_i|^2 / \kappa_i` times as much, for
+        ``error`` :math:`\sum 1 / \kappa_i` times. kappa itself has a relative error.
         """
         if R.size < 2:
             return np.inf, np.inf
@@ -200,7 +200,8 @@ def certified(
 ) -> DominantSet:  # fmt: skip
     """The certificate of weights of parts, at most 1 / m, recomputed from them.
 
-    A weight up to the rounding of their sum is taken as 0, so that bisection leaves no member behind it.
+    Weights up to the rounding of their sum are taken as 0. So are those of undecided objects up to the
+    rounding of payoffs, unless the gap is larger without them: what bisection has left makes no members.
     """
     x = np.where(x > x.size * EPS, x, 0.0)
     count = np.bincount(part)
@@ -217,6 +218,14 @@ def certified(
     unit = max(0.0, float(np.sum(kappa * np.square(weights[members]))))
     error = dual.rounding(x, r)
     strict, undecided = strict_nearby(dual, x, r, error, dual.cap)
+    left = undecided[(x * dual.kappa <= error)[undecided] & (x[undecided] > 0.0)]
+    if left.size:
+        without = x.copy()
+        without[left] = 0.0
+        without = np.minimum(without / without.sum(), dual.cap)
+        found = certified(similarity, dual, part, without, shifts, shift, m, tol)
+        if found.strict and found.gap <= max(gap, float(error.max())):
+            return found
     return DominantSet(
         members=members,
         weights=weights[members],

@@ -8,9 +8,9 @@ equilibrium and
 .. math:: -z^T B z > 0 \quad \text{for all } z \ne 0, \; \sum z = 0, \; z_i \ge 0 \text{ on } E \setminus S,
    \; z_i = 0 \text{ outside } E.
 
-Where E = S, B + Bᵀ has to be negative definite on the face. Else the objects of S are eliminated, and what is
-left on E∖S has to be strictly copositive. Whether a payoff is f, or a pivot 0, no rounded number can tell: small
-supports are therefore tested in fractions.
+Where E = S, B + Bᵀ has to be negative definite on the face. Else the objects of S are eliminated, and what
+is left on E∖S has to be strictly copositive. Whether a payoff is f, or a pivot 0, no rounded number can
+tell: small supports are therefore tested in fractions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rationals = NDArray[Any]  # of Fraction
 
 
 class Exact(NamedTuple):
-    """Members with a positive weight, their weights, objects outside of the same payoff, whether it is an ESS."""
+    """Members with a positive weight, their weights, outsiders of the same payoff, whether it is an ESS."""
 
     support: Ints
     weights: Floats
@@ -43,8 +43,9 @@ class Exact(NamedTuple):
 def equilibrium_in_rationals(B: Floats, support: Ints) -> Exact | None:
     """The point of level payoffs on a support, and whether it is an ESS.
 
-    Objects without a positive weight there are left out, and it is computed anew. Where there is no such point,
-    or more than one, the support has no ESS, and there are no weights. None: the support is too large.
+    Objects without a positive weight there are left out, and it is computed anew. Where there is no such
+    point, or more than one, the support has no ESS, and there are no weights. None: the support is too
+    large.
     """
     while True:
         if not 0 < support.size <= EXACT:
@@ -97,8 +98,8 @@ def strictly_copositive(W: Rationals) -> bool | None:
     r"""Whether :math:`v^T W v > 0` for all :math:`v \ge 0` other than 0; None where it is too large to tell.
 
     The least value on the simplex is taken on at some support, and at the smallest of these it is the one
-    solution of :math:`W_J v = \lambda 1, \sum v = 1`; so all supports are tried. Where :math:`\lambda \le 0` and the
-    diagonal is positive, every row of :math:`W_J` has a negative entry.
+    solution of :math:`W_J v = \lambda 1, \sum v = 1`; so all supports are tried. As the diagonal is positive,
+    :math:`\lambda \le 0` needs a negative entry in every row of :math:`W_J`.
     """
     size = len(W)
     if (W.diagonal() <= 0).any():

@@ -17,13 +17,14 @@ with :math:`\delta_{ij}` the second derivative, and the pairwise Frank-Wolfe ste
 Baum and Eagon's step is :math:`x_j \leftarrow x_j \delta_j / k f`, replicator dynamics of higher order.
 Neither lowers f.
 
-``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the Hessian. The
-third derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e` times the product of
-the other weights; none is negative, and on the simplex no weight exceeds 1. Along a vector w the Hessian changes
-by the matrix of the :math:`\sum_c t_{abc} w_c`. The norm of a symmetric matrix is at most its largest row sum,
+``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the
+Hessian. The third derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e`
+times the product of the other weights; none is negative, and on the simplex no weight exceeds 1. Along a
+vector w the Hessian changes by the matrix of the :math:`\sum_c t_{abc} w_c`. The norm of a symmetric matrix
+is at most its largest row sum,
 
-.. math:: \sum_{b,c} t_{abc} |w_c| \le \sum_c (k - 2) \, \omega_{ac} |w_c| \le (k - 2) \, |\omega_{a \cdot}| \, |w|,
-   \quad \omega_{ac} = \sum_{e \ni a, c} \omega_e,
+.. math:: \sum_{b,c} t_{abc} |w_c| \le \sum_c (k - 2) \, \omega_{ac} |w_c|
+   \le (k - 2) \, |\omega_{a \cdot}| \, |w|, \quad \omega_{ac} = \sum_{e \ni a, c} \omega_e,
 
 as an edge with a and c has k - 2 other objects b. So K is k - 2 times the largest norm of a row of
 :math:`(\omega_{ac})`, over the edges within R; k = 2 has K = 0.

@@ -1,14 +1,14 @@
 r"""Whether a computed point stands for a strict maximum near it: the proof for caps, hyperedges and games.
 
-Let P be the points with :math:`\sum_i x_i = 1` and :math:`0 \le x_i \le c`, where the cap c may be infinite,
-and r(x) the payoffs (half the gradient of f, its gradient, or Bx). x is an *equilibrium* of P if, for some
-level l, :math:`r_i = l` where :math:`x_i` lies between the bounds, :math:`r_i \le l` where it is 0 and
-:math:`r_i \ge l` where it is at the cap. Let x be any point of P, l any number, and :math:`p_i` the least numbers
-for which x is an equilibrium with the payoffs r + p. Let R be a set with all objects between the bounds,
-and :math:`P_R` the points of P that differ from x on R only.
+Let P be the points with :math:`\sum_i x_i = 1` and :math:`0 \le x_i \le c`, where the cap c may be
+infinite, and r(x) the payoffs (half the gradient of f, its gradient, or Bx). x is an *equilibrium* of P if,
+for some level l, :math:`r_i = l` where :math:`x_i` lies between the bounds, :math:`r_i \le l` where it is 0
+and :math:`r_i \ge l` where it is at the cap. Let x be any point of P, l any number, and :math:`p_i` the
+least numbers for which x is an equilibrium with the payoffs r + p. Let R be a set with all objects between
+the bounds, and :math:`P_R` the points of P that differ from x on R only.
 
-**Theorem.** *Let* :math:`(r(y) - r(y'))^T (y - y') \le -\mu \sum \kappa_i (y_i - y'_i)^2` *for all y and y' of*
-:math:`P_R`, *with* :math:`\mu > 0`. *Then* :math:`P_R` *has one equilibrium* :math:`x^* = x + z`, *and*
+**Theorem.** *Let* :math:`(r(y) - r(y'))^T (y - y') \le -\mu \sum \kappa_i (y_i - y'_i)^2` *for all y and y'
+of* :math:`P_R`, *with* :math:`\mu > 0`. *Then* :math:`P_R` *has one equilibrium* :math:`x^* = x + z`, *and*
 
 .. math:: \Big(\sum \kappa_i z_i^2\Big)^{1/2} \le \frac{|p|}{\mu}, \quad
    |p|^2 = \sum_{i \in R} p_i^2 / \kappa_i.
@@ -18,19 +18,20 @@ and :math:`P_R` the points of P that differ from x on R only.
 :math:`(r(x^*) - r)^T z \ge p^T z`, so :math:`\mu \sum \kappa z^2 \le |p^T z|`, and Cauchy and Schwarz
 do the rest. With p = 0 it says that there is only one. ∎
 
-Where z moves no payoff by more than :math:`d_i`, some level of x* lies within :math:`b = \max_R (|r_i - l| + d_i)`
-of l: it is the payoff of the objects of R between the bounds, and where there are none, the payoffs of R
-enclose it. So if every object outside R is on its side of l by more than :math:`b + d_i`, x* is an equilibrium
-of P, strictly so outside R. Directions along which f does not fall at first order lie in R, where it bends
-down: x* is a strict local maximum. In a game all best replies lie in R, where :math:`z^T B z < 0`: x* is an ESS.
-Which objects of R have a positive weight is open for those with :math:`x_i \le |z_i|`: these are ``undecided``.
+Where z moves no payoff by more than :math:`d_i`, some level of x* lies within :math:`b = \max_R (|r_i - l|
++ d_i)` of l: it is the payoff of the objects of R between the bounds, and where there are none, the payoffs
+of R enclose it. So if every object outside R is on its side of l by more than :math:`b + d_i`, x* is an
+equilibrium of P, strictly so outside R. Directions along which f does not fall at first order lie in R,
+where it bends down: x* is a strict local maximum. In a game all best replies lie in R, where :math:`z^T B z
+< 0`: x* is an ESS. Which objects of R have a positive weight is open for those with :math:`x_i \le |z_i|`:
+these are ``undecided``.
 
-Where f is not quadratic its Hessian may change by K times the distance. Let the bound :math:`\mu` hold at x,
-and let :math:`D = 2 |p| / \mu` with :math:`K D \le \mu / 2`. Take for x* the maximum of f over the points of
-:math:`P_R` up to D from x. The mean of the Hessian on the way there is bounded by :math:`3 \mu / 4`, so that the
-same lines put x* at most :math:`4 |p| / 3 \mu < D` away: it is a local maximum of :math:`P_R`, and the Hessian
-there is bounded by :math:`\mu / 2`. For quadratic f a distance of D leaves room for the rounding of these few
-numbers.
+Where f is not quadratic its Hessian may change by K times the distance. Let the bound :math:`\mu` hold at
+x, and let :math:`D = 2 |p| / \mu` with :math:`K D \le \mu / 2`. Take for x* the maximum of f over the
+points of :math:`P_R` up to D from x. The mean of the Hessian on the way there is bounded by :math:`3 \mu /
+4`, so that the same lines put x* at most :math:`4 |p| / 3 \mu < D` away: it is a local maximum of
+:math:`P_R`, and the Hessian there is bounded by :math:`\mu / 2`. For quadratic f a distance of D leaves
+room for the rounding of these few numbers.
 """
 
 from __future__ import annotations
