@@ -253,7 +253,7 @@ class TensorProblem(HostProblem):
                 x = Point(members[mine].copy(), shares[mine])
                 outcome = Outcome(x, int(ends.passes[k]), ends.statuses[k], None, rooms.get(k))
                 problem = self._at(float(ends.shifts[k]))
-                seen = known[k]._replace(unit=problem.unit_of(Point(x.support, x.weights / x.weights.sum())))
+                seen = known[k]._replace(unit=problem.unit_of(x))
                 out.append(certify(problem, outcome, options, seen))
             return out
 
