@@ -86,8 +86,11 @@ def undecided_of(found: Any) -> list[int]:
     return [int(i) for i in getattr(found, "undecided", ())]
 
 
-def supports_of(found: Any) -> Iterator[tuple[int, ...]]:
-    """The supports that an answer may stand for: its members, with or without any undecided object."""
+def supports_of(found: Any, form: Form | None = None) -> Iterator[tuple[int, ...]]:
+    """The supports that an answer may stand for: its members, with or without any undecided object.
+
+    Where these are many, the maximum of the form among all of them says which.
+    """
     members, open_ones = {int(i) for i in found.members}, undecided_of(found)
     core = members.difference(open_ones)
     sizes = range(len(open_ones) + 1) if len(open_ones) <= MANY else (0, len(open_ones))
@@ -95,22 +98,27 @@ def supports_of(found: Any) -> Iterator[tuple[int, ...]]:
         if core.union(some):
             yield tuple(sorted(core.union(some)))
     yield tuple(sorted(members))
+    if len(open_ones) > MANY and form is not None:
+        yield form.settled(sorted(members), open_ones)
 
 
 def strictness(
-    found: Any, is_strict: Callable[[tuple[int, ...]], bool], word: str = "strict"
+    found: Any,
+    is_strict: Callable[[tuple[int, ...]], bool],
+    word: str = "strict",
+    form: Form | None = None,
 ) -> Iterator[Claim]:
     """True: a strict maximum has these members, up to undecided ones. False: none has just these."""
     claim = getattr(found, word)
     if claim is True:
-        yield word, any(map(is_strict, supports_of(found)))
+        yield word, any(map(is_strict, supports_of(found, form)))
     elif claim is False:
         yield f"not {word}", not is_strict(tuple(int(i) for i in found.members))
 
 
-def answer(found: Any, problem: Problem, tol: float = 1e-10) -> Iterator[Claim]:
+def answer(found: Any, problem: Problem, tol: float = 1e-8) -> Iterator[Claim]:
     """What a DominantSet claims: convergence, strictness, and how much better another point may be."""
-    yield from strictness(found, problem.strict)
+    yield from strictness(found, problem.strict, form=problem)
     f, gap, unit = problem.at(found)
     if found.status.value == "converged":
         yield "converged", gap <= Fraction(tol) * unit + problem.slack
@@ -132,7 +140,7 @@ def optimum(found: Any, problem: Problem) -> Iterator[Claim]:
 def listed(found: Any, problem: Problem) -> Iterator[Claim]:
     """What a DominantSetList and its sets claim: every strict maximum is one of them."""
     for one in found.clusters:
-        yield from strictness(one, problem.strict)
+        yield from strictness(one, problem.strict, form=problem)
     if found.complete:
         there = {support for one in found.clusters for support in supports_of(one)}
         yield "complete", there.issuperset(problem.all_strict())

@@ -150,7 +150,8 @@ def nearly_null(rng: Rng) -> Iterator[Claim]:
     slope = np.abs(starts @ A @ v) / starts.min(axis=1)
     start = starts[slope.argmin()]
     found = solve(A, start=start / start.sum(), tol=any_of(rng, 1e-8, 1e-10), max_iter=20_000)
-    yield from strictness(found, of_matrix(A, 0.0).strict)
+    form = of_matrix(A, 0.0)
+    yield from strictness(found, form.strict, form=form)
 
 
 def far(rng: Rng) -> Iterator[Claim]:

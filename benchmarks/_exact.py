@@ -152,6 +152,27 @@ class Form:
         ]
         return Face(tuple(free), weights, d, payoffs)
 
+    def settled(self, members: Sequence[int], undecided: Sequence[int]) -> tuple[int, ...]:
+        """Members of the maximum on members and undecided objects, one leaving or joining at a time.
+
+        Where the form is negative definite on all of them this ends there; elsewhere it is only a guess.
+        """
+        support = sorted(members)
+        for _ in range(4 * self.n):
+            face = self.face(support)
+            if face is None:
+                break
+            low = min(range(len(support)), key=face.weights.__getitem__)
+            joins = [i for i in undecided if i not in support]
+            best = max(joins, key=face.payoffs.__getitem__, default=support[0])
+            if face.weights[low] <= 0:
+                support.pop(low)
+            elif face.payoffs[best] > face.payoffs[support[0]]:
+                support = sorted([*support, best])
+            else:
+                break
+        return tuple(support)
+
     def strict(self, members: Sequence[int], capped: Sequence[int] = (), m: int = 1) -> bool:
         """Whether these members (and those at the cap) are the support of a strict local maximum, or an ESS.
 

@@ -7,6 +7,8 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -24,6 +26,9 @@ class Tally(Protocol):
 
     def content(self) -> dict[str, Any]:
         """What the file keeps, and a new tally begins with."""
+
+    def add(self, content: dict[str, Any]) -> None:
+        """Take in what another process has counted; for ``--jobs`` only."""
 
     def show(self) -> None:
         """Print a table."""
@@ -51,6 +56,7 @@ def go_on(
     arguments.add_argument("--seed", type=int, default=first, help="the number of the first case")
     arguments.add_argument("--out", type=Path, default=out)
     arguments.add_argument("--afresh", action="store_true", help="forget what the file counts")
+    arguments.add_argument("--jobs", type=int, default=1, help="processes that share the cases")
     if columns:
         arguments.add_argument("--column", default="now", help="what the file calls this run")
     options = arguments.parse_args()
@@ -68,13 +74,16 @@ def go_on(
         whole = {**file, options.column: content} if columns else content
         options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
-    warnings.simplefilter("ignore")
     try:
+        if options.jobs > 1:  # all numbers up to n, which are then as many cases
+            numbers = range(number, options.seed + options.n, every)
+            parts = [range(k, min(k + every, options.seed + options.n)) for k in numbers]
+            with ProcessPoolExecutor(options.jobs) as pool:
+                for content in pool.map(partial(_counted, begin, one), parts):
+                    tally.add(content)
+            number = options.seed + options.n
         while tally.made() < options.n:
-            try:
-                one(tally, number)
-            except Exception as error:
-                tally.failed(number, error)
+            _case(tally, one, number)
             number += 1
             if number % every == 0:
                 save()
@@ -82,3 +91,22 @@ def go_on(
         print("stopped; run it again to go on")
     save()
     tally.show()
+
+
+def _case(tally: Tally, one: Callable[[Any, int], None], number: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            one(tally, number)
+        except Exception as error:
+            tally.failed(number, error)
+
+
+def _counted(
+    begin: Callable[[dict[str, Any]], T], one: Callable[[T, int], None], numbers: range
+) -> dict[str, Any]:
+    """Some cases, counted from nothing: the work of one process."""
+    tally = begin({})
+    for number in numbers:
+        _case(tally, one, number)
+    return tally.content()

@@ -45,6 +45,16 @@ class Tally:
     def failed(self, number: int, error: Exception) -> None:
         self.errors[str(number)] = repr(error)[:200]
 
+    def add(self, content: dict[str, Any]) -> None:
+        self.problems += content["problems"]
+        self.errors |= content["errors"]
+        for name, new in content["claims"].items():
+            row = self.claims.setdefault(name, {"cases": 0, "false": 0})
+            row["cases"] += new["cases"]
+            row["false"] += new["false"]
+            if "first" in new:
+                row["first"] = min(new["first"], row.get("first", new["first"]))
+
     def content(self) -> dict[str, Any]:
         rows = dict(sorted(self.claims.items()))
         return {"problems": self.problems, "claims": rows, "errors": self.errors}

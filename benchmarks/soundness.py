@@ -89,6 +89,13 @@ class Tally:
     def failed(self, number: int, error: Exception) -> None:
         self.false("errors", number, error=repr(error)[:200])
 
+    def add(self, content: dict[str, Any]) -> None:
+        for name, count in content["counts"].items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        for name, (value, seed) in content["worst"].items():
+            self.measure(name, value, seed)
+        self.found = (self.found + content["found"])[:40]
+
     def content(self) -> dict[str, Any]:
         return {"counts": dict(sorted(self.counts.items())), "worst": self.worst, "found": self.found}
 

@@ -297,7 +297,7 @@ def climbed(
             assert similarity.self_similarity is not None
             least = len(arrival.members) * similarity.rounding - similarity.self_similarity
             shift = max(cluster.shift, least)
-            problem = make_problem(similarity, shift, weights=weights)
+            problem = make_problem(similarity, shift, weights=_shared(similarity, shift, weights))
             chosen_for = options.chosen_for(similarity, shift, 0)
             try:
                 cluster = problem.solve_from(arrival.start, chosen_for, monitor)
@@ -310,6 +310,14 @@ def climbed(
                 monitor.hurry()
         found.add(cluster)  # two may have climbed to one
     return found.sets
+
+
+def _shared(similarity: Similarity, shift: float, weights: Floats | None) -> Floats | None:
+    """Weights, and 1 for objects with copies that would not share any: rows of length 0 under cosine."""
+    if weights is None:
+        return None
+    sharing = similarity.alike_to_copies(np.arange(similarity.n)) + shift > 0.0
+    return np.where(sharing | (weights == 0.0), weights, 1.0)
 
 
 def weighed(cluster: DominantSet, weights: Floats, own: float) -> Arrival:

@@ -214,8 +214,8 @@ def solve(
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
     tol : float, default=1e-8
-        Converged means a gap of at most tol × ``unit``, or of what rounding leaves. With 0 the solver goes on until
-        nothing moves. Replicator dynamics stops when an iteration moves x by at most tol, as in the
+        Converged means a gap of at most tol × ``unit``, or of what rounding leaves. With 0 the solver goes on
+        until nothing moves. Replicator dynamics stops when an iteration moves x by at most tol, as in the
         paper: its status is then "steady", or "converged" where the gap says so too.
     max_iter : int, default=100_000
         Largest number of iterations.

@@ -133,13 +133,18 @@ def _with_ties(problem: Problem, x: Point, seen: Recomputed, ties: Ints, error: 
 
 
 def _verdict(x: Point, among: Ints, moved: Floats) -> Verdict:
-    """A strict maximum, with those undecided for which 0 is within reach; None where that is all of them."""
+    """A strict maximum, with those undecided for which 0 is within reach.
+
+    None where these have half of the weight: such a maximum is proved, but it may be far from x.
+    """
     weights = x.weights
     if among.size > weights.size:
         weights = np.zeros(among.size)
         weights[np.searchsorted(among, x.support)] = x.weights
     doubtful = weights <= moved
-    return Verdict(None) if doubtful.all() else Verdict(True, among[doubtful], among.size)
+    if float(weights[doubtful].sum()) >= 0.5:
+        return Verdict(None)
+    return Verdict(True, among[doubtful], among.size)
 
 
 def beyond_rounding(margin: float, f: float, gap: float, shift: float) -> bool:

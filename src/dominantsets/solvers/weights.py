@@ -48,7 +48,8 @@ def extra_of_weights(similarity: Similarity, weights: Floats, shift: float, extr
             f"{type(similarity).__name__} does not."
         ) from None
     kappa = own + shift if extra is None else own + shift + extra
-    least = float(kappa[weights > 0.0].min())
+    several = (weights > 0.0) & (weights != 1.0)
+    least = float(kappa[several].min(initial=np.inf))
     if least <= 0.0:
         raise ValueError(
             f"sample_weight needs a shift above {shift - least:.6g} here, got {shift:.6g}: below it copies "
