@@ -108,6 +108,9 @@ class LowRank(OfRows):
         top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
         return top < 1.0 - 1e-9
 
+    def low_rank(self, objects: Ints, shift: float | Floats) -> bool:
+        return float(np.min(self.self_similarities(objects) + shift)) > 0.0
+
     def expanded(
         self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
     ) -> Expansion:

@@ -18,7 +18,9 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import boxes
 from dominantsets.compiled.boxes import EPS
 from dominantsets.similarity.expansion import Expansion
+from dominantsets.solvers.anchors import WIDER, Balls
 from dominantsets.solvers.problem import Point
+from dominantsets.solvers.result import DominantSet
 
 FEWER = 0.8  # a box keeps a list of its own objects where it is this much shorter than its parent's
 LISTS_BYTES = 2**30  # of such lists; beyond it boxes go on with those of their ancestors
@@ -38,6 +40,7 @@ class Box:
     p: Floats  # where it is looked at next
     guess: float  # a lower bound of tau there
     bound: float  # no x with U'x in the box has a higher f
+    of: BoxedProblem
     value: float = -np.inf  # f of the point that was looked at
     tau: float = 0.0
     at: Floats = field(default_factory=lambda: np.empty(0))  # where it was looked at
@@ -50,7 +53,15 @@ class Box:
     before: float = np.inf  # what the bound must be below for another look to be worth it
     excess: float = np.inf  # how far the bound is above what would do
 
-    def parts(self, narrowest: Floats) -> list[Box]:
+    def look(self, best: float) -> None:
+        """Look at the box: a bound, of which nothing up to ``best`` matters."""
+        self.of.look(self, best)
+
+    def point(self) -> Point:
+        """The point x that was looked at."""
+        return self.of.point_at(self.at, self.tau, self.objects, self.of.numbers)
+
+    def parts(self) -> list[Box]:
         """What to look at next: the box itself from a better place, or two halves; nothing, if too small.
 
         Where f is concave along all coordinates the best place is known, and halves would not help.
@@ -61,7 +72,7 @@ class Box:
         again = self.concave or gain.sum() <= 0.5 * self.excess
         if again and self.bound < self.before and (self.p != self.at).any():
             return [self._child(self.low, self.high, self.p)]
-        gain = np.where(width > narrowest, np.maximum(bend, LEAST_BEND) * width**2, 0.0)
+        gain = np.where(width > self.of.narrowest, np.maximum(bend, LEAST_BEND) * width**2, 0.0)
         if not gain.any():
             return []
         j = int(gain.argmax())
@@ -80,7 +91,7 @@ class Box:
 
     def _child(self, low: Floats, high: Floats, p: Floats) -> Box:
         same = low is self.low
-        child = Box(low, high, self.objects, self.spread.copy(), p, 0.0, self.bound)
+        child = Box(low, high, self.objects, self.spread.copy(), p, 0.0, self.bound, self.of)
         # tau is convex in p, with the mean of the support as its slope; less what rounding may do
         child.guess = self.tau + float(self.mean @ (p - self.at)) - 1e-9 * (abs(self.tau) + abs(self.value))
         if same:
@@ -109,7 +120,8 @@ class BoxedProblem:
         boxes.dominating(S, self._spread)
         constant = offset + float(centre @ centre)
         reach = longest + float(np.sqrt(centre @ centre))
-        self.rounding = 16.0 * (d + 8.0) * EPS * (reach**2 + heaviest + abs(constant)) + error
+        # what moved and turned rows, their biases and the constant may be off, in f
+        self.rounding = 16.0 * (d + 8.0) * EPS * (reach**2 + heaviest) + 8.0 * EPS * abs(constant) + error
         # what is added to the bound of a box at most, so that nothing finer can be told apart
         spans = 16.0 * d * longest**2 / boxes.LEAST
         self.finest = 4.0 * self.rounding + spans * boxes.relative_error(n, d)
@@ -118,13 +130,32 @@ class BoxedProblem:
         self._everybody = everybody
         self._local = threading.local()
         self._kept = 0
+        self.low, self.high = self.Y.min(axis=0), self.Y.max(axis=0)
+        self.narrowest = NARROWEST * np.maximum(self.high - self.low, 1e-300)
+        self._ball = (np.zeros(d), np.inf)
+        self._centre, self._axes = centre, axes
+        self.numbers: Ints = np.arange(n)  # that the objects have elsewhere
 
-    def root(self, x: Point) -> Box:
-        """The box of all rows; along concave directions it is looked at where x is, by places of objects."""
-        low, high = self.Y.min(axis=0), self.Y.max(axis=0)
-        self.narrowest = NARROWEST * np.maximum(high - low, 1e-300)
-        p = np.where(self._spread < 1.0, x.weights @ self.Y[x.support], 0.5 * (low + high))
-        return Box(low, high, self._everybody, self._spread.copy(), p, -np.inf, np.inf)
+    def confine(self, balls: Balls) -> None:
+        """From now on only U'x in one of some balls is looked for."""
+        centers, radii = (balls.centers - self._centre) @ self._axes, balls.radii[:, None]
+        wider = (WIDER - 1.0) * float(np.abs(centers).max() + radii.max())
+        self.low = np.maximum(self.low, (centers - radii).min(axis=0) - wider)
+        self.high = np.minimum(self.high, (centers + radii).max(axis=0) + wider)
+        self._ball = (balls.middle - self._centre) @ self._axes, balls.radius + wider
+
+    def root(self, objects: Ints, best: DominantSet) -> Box:
+        """The box of all U'x, objects by their numbers elsewhere.
+
+        Along concave directions it is looked at where the best set so far is, if that is one of these objects.
+        """
+        self.numbers = objects
+        low, high = self.low.copy(), self.high.copy()
+        p = 0.5 * (low + high)
+        places = np.minimum(np.searchsorted(objects, best.members), objects.size - 1)
+        if (objects[places] == best.members).all():
+            p = np.where(self._spread < 1.0, np.clip(best.weights @ self.Y[places], low, high), p)
+        return Box(low, high, self._everybody, self._spread.copy(), p, -np.inf, np.inf, self)
 
     def look(self, box: Box, best: float) -> None:
         """A pass over the objects of a box: a bound, of which nothing up to ``best`` matters."""
@@ -132,7 +163,7 @@ class BoxedProblem:
         before, box.at = box.bound, box.p
         found = boxes.visit(
             self.Y, self.beta, self.inverse, box.objects, box.p, box.low, box.high, box.spread, box.guess,
-            best, self._units, s, keep, part,
+            best, self._units, self._ball, s, keep, part,
         )  # fmt: skip
         bound, box.value, box.tau, box.mean, box.reached, box.p, box.hole, box.concave, box.here = found
         # looked at twice from the same box: only while it closes in
@@ -169,10 +200,6 @@ class BoxedProblem:
             self.Y, self.beta, self.inverse, objects, p, low, high, self._units, s, keep, part
         )
         return int(verdict), float(tau), mine
-
-    def point(self, box: Box, objects: Ints) -> Point:
-        """The point x that was looked at in a box, by the numbers that the objects have elsewhere."""
-        return self.point_at(box.at, box.tau, box.objects, objects)
 
     def point_at(self, p: Floats, tau: float, mine: NDArray[np.int32], objects: Ints) -> Point:
         """x(p) on some objects, by the numbers that they have elsewhere."""
