@@ -185,6 +185,9 @@ class _Run:
         if soon:
             anchors.look(halting)
             self._climb_from(anchors.values, halting)
+            if self.done > anchors.floor:  # something better leaves less room
+                anchors = RowAnchors(expansion, self.shift, self.done)
+                anchors.look(halting)
         elif deadline is not None:
             self._until = began + (1.0 - SHARE) * patience
         self.ceiling = min(self.ceiling, anchors.bound)
