@@ -433,16 +433,20 @@ def visit(
     where, top, hole = p.copy(), np.empty(d), np.empty((d, 2))
     nothing = keep[:0].copy()
     if not clip(low, high, middle, radius):
-        return best, -np.inf, guess, p.copy(), nothing, where, hole, False, spread
+        return best, -np.inf, guess, p.copy(), nothing, where, hole, False, spread, p.copy(), spread
     _values(Y, beta, objects, p, s)
     tau, count = _tau(s, inverse, objects, guess, keep)
     if tau < guess:  # it was no bound, by rounding
         tau, count = _tau(s, inverse, objects, -np.inf, keep)
     image, mean = np.empty(d), np.empty(d)
     whole, squares = _support(Y, inverse, objects, s, tau, keep, count, image, mean)
-    mass = 0.0
+    mass, inner = 0.0, np.zeros(d)
     for t in range(count):
-        mass += _at(inverse, objects[keep[t]])
+        i = objects[keep[t]]
+        share = _at(inverse, i)
+        mass += share
+        for j in range(d):
+            inner[j] += share * (Y[i, j] - mean[j]) ** 2
     v, length, residual = np.empty(d), 0.0, 0.0
     for j in range(d):
         v[j] = image[j] + (1.0 - whole) * mean[j]
@@ -471,7 +475,7 @@ def visit(
         or not shrink(p, v, spread, top, asked, middle, pull, low, high, hole)
         or not clip(low, high, middle, radius)
     ):
-        return min(bound, best), value, tau, mean, nothing, where, hole, False, spread
+        return min(bound, best), value, tau, mean, nothing, where, hole, False, spread, v, inner
     level = tau - 4.0 * values - 2.0 * missing / mass - 8.0 * EPS * abs(tau)
     for j in range(d):
         level -= 2.0 * (d + 8.0) * EPS * longest * max(abs(low[j] - p[j]), abs(high[j] - p[j]))
@@ -485,7 +489,7 @@ def visit(
             if spread[j] >= 1.0:
                 where[j] = 0.5 * (low[j] + high[j])
             where[j] = min(max(where[j], low[j]), high[j])
-        return bound, value, tau, mean, mine, where, hole, False, spread.copy()
+        return bound, value, tau, mean, mine, where, hole, False, spread.copy(), v, inner
     scatter(Y, inverse, mine, part[:reached], mean, full, S)
     dominating(full, other)
     dominating(S, here)
@@ -496,11 +500,11 @@ def visit(
     bound = min(bound, base + slack + gain)
     asked = needed - (gain - top.sum())
     if bound <= best or not shrink(p, v, here, top, asked, middle, pull, low, high, hole):
-        return min(bound, best), value, tau, mean, nothing, where, hole, False, here
+        return min(bound, best), value, tau, mean, nothing, where, hole, False, here, v, inner
     by_axes, most = turned(p, v, S, low, high, middle, radius)
     bound = min(bound, base + np.sqrt(d) * slack + by_axes)
     next_place(p, v, S, spread, most < 1.0, low, high, where)
-    return bound, value, tau, mean, mine, where, hole, most < 1.0, here
+    return bound, value, tau, mean, mine, where, hole, most < 1.0, here, v, inner
 
 
 @compiled

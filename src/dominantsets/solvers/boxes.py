@@ -22,7 +22,6 @@ from dominantsets.solvers.anchors import WIDER, Balls
 from dominantsets.solvers.problem import Point
 from dominantsets.solvers.result import DominantSet
 
-FEWER = 0.8  # a box keeps a list of its own objects where it is this much shorter than its parent's
 LISTS_BYTES = 2**30  # of such lists; beyond it boxes go on with those of their ancestors
 LEAST_BEND = 0.05  # along concave coordinates boxes are divided too, where nothing else is left to do
 NOBODY = np.empty(0, dtype=np.int32)
@@ -45,6 +44,9 @@ class Box:
     tau: float = 0.0
     at: Floats = field(default_factory=lambda: np.empty(0))  # where it was looked at
     mean: Floats = field(default_factory=lambda: np.empty(0))  # of that point's support
+    image: Floats = field(default_factory=lambda: np.empty(0))  # v of that look
+    inner: Floats = field(default_factory=lambda: np.empty(0))  # the diagonal of the scatter of that support
+    listed: bool = False  # whether the objects are those of this box
     here: Floats = field(default_factory=lambda: np.empty(0))  # as spread, but for that look only
     hole: Floats = field(default_factory=lambda: np.empty((0, 2)))  # what no good x has, for each coordinate
     reached: NDArray[np.int32] = field(default_factory=lambda: NOBODY)  # objects, until a list is made
@@ -82,12 +84,24 @@ class Box:
         left, right = (min(middle, first), max(middle, second)) if inside else (middle, middle)
         halves = []
         for a, b in ((self.low[j], left), (right, self.high[j])):
-            low, high, p = self.low.copy(), self.high.copy(), self.p.copy()
+            low, high = self.low.copy(), self.high.copy()
             low[j], high[j] = a, b
-            p = np.minimum(np.maximum(p, low), high)
-            p[j] = 0.5 * (a + b) if self.spread[j] >= 1.0 else p[j]
+            p = np.where(self.spread >= 1.0, self._balanced(0.5 * (low + high)), self.p)
+            if self.listed:
+                p = np.minimum(np.maximum(p, self.low), self.high)
+            else:
+                p = np.minimum(np.maximum(p, low), high)
             halves.append(self._child(low, high, p))
         return halves
+
+    def _balanced(self, middle: Floats) -> Floats:
+        """The place from which the bound is level in the middle of a box: where p - v(p) / spread is.
+
+        v is taken to move with p as the scatter of the support has it, along each coordinate.
+        """
+        r = np.maximum(self.here, 1.0)
+        moves = np.minimum(self.inner, 0.95 * r)
+        return np.asarray((middle * (r - 1.0) + self.image - moves * self.at) / (r - moves))
 
     def _child(self, low: Floats, high: Floats, p: Floats) -> Box:
         same = low is self.low
@@ -165,20 +179,22 @@ class BoxedProblem:
             self.Y, self.beta, self.inverse, box.objects, box.p, box.low, box.high, box.spread, box.guess,
             best, self._units, self._ball, s, keep, part,
         )  # fmt: skip
-        bound, box.value, box.tau, box.mean, box.reached, box.p, box.hole, box.concave, box.here = found
+        bound, box.value, box.tau, box.mean, box.reached, box.p, box.hole, box.concave, box.here = found[:9]
+        box.image, box.inner = found[9:]
         # looked at twice from the same box: only while it closes in
         box.before = np.inf if box.looks == 0 else best + 0.5 * (before - best)
         box.bound = min(before, bound)  # both hold
         box.excess = box.bound - best
 
     def keep_list(self, box: Box, others: Iterable[Box]) -> None:
-        """Give a box a list of its own objects where that pays and there is room beside the others'."""
+        """Give a box a list of its own objects where there is room beside the others'."""
         if self._kept > LISTS_BYTES:
             self._kept = sum({id(other.objects): other.objects.nbytes for other in others}.values())
-        wanted = box.concave or box.reached.size < FEWER * box.objects.size
-        if wanted and self._kept <= LISTS_BYTES:
+        if box.reached.size == box.objects.size:
+            box.listed = True
+        elif self._kept <= LISTS_BYTES:
             self._kept += box.reached.nbytes
-            box.objects = box.reached
+            box.objects, box.listed = box.reached, True
         else:  # spread is that of fewer objects than are listed: others could be seen from outside the box
             box.p = np.minimum(np.maximum(box.p, box.low), box.high)
         box.reached = NOBODY
