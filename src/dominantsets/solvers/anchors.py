@@ -201,14 +201,14 @@ class RowAnchors:
         """Products that all columns of the cells take."""
         return float(sum(cell.mine.size * cell.near.size for cell in self.cells)) * (self.U.shape[1] + 8.0)
 
-    def look(self, halted: Halted) -> None:
-        """The columns of all cells themselves, as far as there is time."""
+    def look(self, halted: Halted, closer: bool = True) -> None:
+        """The columns of all cells themselves, as far as there is time, and smaller balls if asked for."""
         for k, cell in enumerate(self.cells):
             if halted():
                 return
-            self._balls[k] = self._look(cell)
+            self._balls[k] = self._look(cell, closer)
 
-    def _look(self, cell: Cell) -> list[Balls]:
+    def _look(self, cell: Cell, closer: bool) -> list[Balls]:
         """The columns of a cell, and balls around where they leave room."""
         near = self.U[cell.near]
         q = near.mean(axis=0)
@@ -222,7 +222,7 @@ class RowAnchors:
             lean = self.gamma[mine] - 0.5 * np.einsum("ij,ij->i", own, own)
             tops, levels = _tops(P, lean, bias, share, cell.low)
             self.values[mine] = np.maximum(self.floor, tops + self._added)
-            waiting = [np.flatnonzero(self.values[mine] > self.floor)]
+            waiting = [np.flatnonzero(self.values[mine] > self.floor)] if closer else []
             while waiting:
                 some = waiting.pop()
                 if not some.size:
@@ -231,10 +231,10 @@ class RowAnchors:
                 anchors, whole = mine[some], x.sum(axis=1)
                 weak, used = self._weakened(cell.near, anchors, float(levels[some].min())), (x > 0.0).any(axis=0)
                 points = x @ near + whole[:, None] * q, whole
-                balls, closer = self._closer(cell.near, np.where(used, share, weak), used, anchors, *points)
+                balls, all_are = self._closer(cell.near, np.where(used, share, weak), used, anchors, *points)
                 spread = own[some].var(axis=0)
                 j = int(spread.argmax())
-                if closer or spread[j] == 0.0:
+                if all_are or spread[j] == 0.0:
                     found.append(balls)
                 else:  # less is within reach of fewer anchors
                     first = own[some, j] <= own[some, j].mean()

@@ -31,9 +31,10 @@ from dominantsets.solvers.result import HALTING, DominantSet, Status
 
 BATCH = 8  # boxes that are divided at a time, side by side; the same for every number of threads
 CLIMBS = 8  # sets that are looked for from columns that allow the highest values
-SPEED = 4e9  # products and comparisons of columns per second, roughly, on two cores
-SHARE = 1.0 / 3.0  # of the time that columns may take, before boxes or after them
-PATIENCE = 15.0  # seconds of which that share is taken where the time is not limited
+SPEED = 6e9  # products and comparisons of columns per second, roughly, on two cores
+CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
+SOON, LATER = 1.0 / 3.0, 0.75  # of the time that columns may take: with that before boxes, or after them
+PATIENCE = 15.0  # seconds that are shared where the time is not limited
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,8 @@ class _Run:
         anchors, halting = RowAnchors(expansion, self.shift, self.done), _Halting(self._halt)
         began, deadline = time.perf_counter(), self.monitor.deadline
         patience = PATIENCE if deadline is None else max(0.0, deadline - began)
-        soon = anchors.work <= SPEED * SHARE * patience
+        needed = anchors.work / SPEED
+        soon = CLOSER * needed <= SOON * patience
         if soon:
             anchors.look(halting)
             self._climb_from(anchors.values, halting)
@@ -189,7 +191,7 @@ class _Run:
                 anchors = RowAnchors(expansion, self.shift, self.done)
                 anchors.look(halting)
         elif deadline is not None:
-            self._until = began + (1.0 - SHARE) * patience
+            self._until = deadline - min(needed, LATER * patience)
         self.ceiling = min(self.ceiling, anchors.bound)
         if halting.status is not None:
             return halting.status
@@ -198,7 +200,7 @@ class _Run:
             return status
         # without a limit columns get as long as boxes had
         self._until = None if deadline is not None else 2.0 * time.perf_counter() - began
-        anchors.look(halting)
+        anchors.look(halting, closer=False)
         self.ceiling = min(self.ceiling, anchors.bound)
         return Status.CONVERGED if self.bound <= self.done else status
 

@@ -6,7 +6,7 @@ single-linkage tree, and one pass over the merges finds them all. docs/theory-pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,11 +89,12 @@ def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) ->
     similarity = problem.similarity.require_path()
     run = _Pass(similarity, problem.shift, problem.alive)
     best = run.maxima()[:1]
-    # weak maxima, which ties make, are no dominant sets and may be higher: then nothing is the best of all
-    highest = bool(run.value[best[0]] >= run.value[run.maxima(weak=True)[0]])
+    # weak maxima, which ties make, are no dominant sets and may be higher
+    above = float(run.value[run.maxima(weak=True)[0]] - run.value[best[0]])
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    return certify(problem, run.outcome(int(best[0]), x, halt, best=highest), options)
+    found = certify(problem, run.outcome(int(best[0]), x, halt, best=above <= 0.0), options)
+    return found if above <= 0.0 else replace(found, global_gap=above + 2.0 * found.gap)
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
