@@ -246,9 +246,9 @@ def peaks(
     low: NDArray[np.float64], high: NDArray[np.float64], q: NDArray[np.float64], pull: float,
     where: NDArray[np.float64], top: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    r"""The largest :math:`(w - p)^2 - (w - v)^2 / spread - pull (w - q)^2` of each coordinate in the box, where.
+    r"""The largest :math:`(w - p)^2 - (w - v)^2 / spread - pull (w - q)^2` of each coordinate in the box.
 
-    Returns their sum.
+    Writes them and where they are, returns their sum.
     """
     whole = 0.0
     for j in range(p.size):
@@ -273,10 +273,11 @@ def pulled(
     low: NDArray[np.float64], high: NDArray[np.float64], q: NDArray[np.float64], radius: float,
     where: NDArray[np.float64], top: NDArray[np.float64],
 ) -> tuple[float, float]:  # fmt: skip
-    r"""A bound of the sum of :math:`(w - p)^2 - (w - v)^2 / spread` in the box within a radius of q, and the pull.
+    r"""A bound of the sum of :math:`(w - p)^2 - (w - v)^2 / spread` in a box near q, and the pull.
 
-    For every pull it is at most the sum of the peaks plus pull times the radius squared, of which the
-    smallest is looked for: it is convex in the pull, with the slope radius² - \|where - q\|².
+    Only w within a radius of q count. For every pull it is at most the sum of the peaks plus pull times the
+    radius squared. The smallest of these is looked for: they are convex in the pull, and their slope is the
+    radius squared less the squared distance of ``where`` from q.
     """
     d, square = p.size, radius * radius
     least, pull, below, above = peaks(p, v, spread, low, high, q, 0.0, where, top), 0.0, 0.0, 2.0

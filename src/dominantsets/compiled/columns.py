@@ -1,8 +1,8 @@
 r"""The bound by columns, compiled: the largest :math:`s \cdot x - \sum \kappa_i x_i^2` over the simplex.
 
-It is at most :math:`\lambda + \sum \max(0, s_i - \lambda)^2 / (4 \kappa_i)` for every level :math:`\lambda`, and equal to
-it where the :math:`x_i = \max(0, s_i - \lambda) / (2 \kappa_i)` sum to 1 (docs/theory-global.md). So a level that
-was rounded still gives a bound.
+It is at most :math:`\lambda + \sum \max(0, s_i - \lambda)^2 / (4 \kappa_i)` for every level
+:math:`\lambda`, and equal to it where the :math:`x_i = \max(0, s_i - \lambda) / (2 \kappa_i)` sum to 1
+(docs/theory-global.md). So a level that was rounded still gives a bound.
 """
 
 from __future__ import annotations

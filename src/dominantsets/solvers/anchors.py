@@ -1,8 +1,9 @@
 r"""The bound by columns, and where it leaves room for a better point (docs/theory-global.md).
 
-Every x has a member y, an *anchor*, with :math:`(K x)_y \ge x^T K x`, where K is A with anything on its diagonal. So f
-is at most the largest, over all y, of what column y allows, in any dimension. For features :math:`U^T x` is near
-an anchor: only parts of the space near objects with a column above the best value have to be searched.
+Every x has a member y, an *anchor*, with :math:`(K x)_y \ge x^T K x`, where K is A with anything on its
+diagonal. So f is at most the largest, over all y, of what column y allows, in any dimension. For features
+:math:`U^T x` is near an anchor: only parts of the space near objects with a column above the best value have
+to be searched.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def column_tops(
     made = _sparse_tops if similarity.is_sparse else _dense_tops
     made(similarity, objects, share, largest, low, halted, out)
     out += 16.0 * EPS * (abs(largest) + abs(floor)) + similarity.rounding
-    return np.minimum(out, trivial)
+    return np.asarray(np.minimum(out, trivial))
 
 
 def _dense_tops(
@@ -199,7 +200,8 @@ class RowAnchors:
     @property
     def work(self) -> float:
         """Products that all columns of the cells take."""
-        return float(sum(cell.mine.size * cell.near.size for cell in self.cells)) * (self.U.shape[1] + 8.0)
+        pairs = sum(cell.mine.size * cell.near.size for cell in self.cells)
+        return float(pairs * (self.U.shape[1] + 8))
 
     def look(self, halted: Halted, closer: bool = True) -> None:
         """The columns of all cells themselves, as far as there is time, and smaller balls if asked for."""
@@ -229,7 +231,10 @@ class RowAnchors:
                     continue
                 x = 0.5 * share * np.maximum(P[some] - levels[some, None], 0.0)
                 anchors, whole = mine[some], x.sum(axis=1)
-                weak, used = self._weakened(cell.near, anchors, float(levels[some].min())), (x > 0.0).any(axis=0)
+                weak, used = (
+                    self._weakened(cell.near, anchors, float(levels[some].min())),
+                    (x > 0.0).any(axis=0),
+                )
                 points = x @ near + whole[:, None] * q, whole
                 balls, all_are = self._closer(cell.near, np.where(used, share, weak), used, anchors, *points)
                 spread = own[some].var(axis=0)
@@ -244,18 +249,22 @@ class RowAnchors:
     def _weakened(self, near: NDArray[np.int32], anchors: NDArray[np.int32], level: float) -> Floats:
         r"""What counts of objects outside of a column's support as members: the 1 / c of the page, or 0.
 
-        An object that is below the level by o pays :math:`o x`, and :math:`\kappa x` is bounded by how far it is
-        from the anchor.
+        An object that is below the level by o pays :math:`o x`, and how far it is from the anchor bounds
+        :math:`\kappa x`.
         """
         rows = self.U[anchors]
         q = rows.mean(axis=0)
         radius = float(np.sqrt(np.square(rows - q).sum(axis=1).max())) * WIDER
         own, most = self._own(near), float(self._own(anchors).max())
-        squares = np.square(np.maximum(0.0, np.sqrt(np.square(self.U[near] - q).sum(axis=1)) / WIDER - radius))
+        squares = np.square(
+            np.maximum(0.0, np.sqrt(np.square(self.U[near] - q).sum(axis=1)) / WIDER - radius)
+        )
         below = level - (self.gamma[near] + float(self.gamma[anchors].max()) + self.m - 0.5 * squares)
         room = 0.5 * (own + most) - self.floor - 0.25 * squares + self._added + self.error
         room = np.maximum(room, 0.0)
-        return np.asarray(self._share(near) * WIDER * room / np.maximum(room + np.maximum(below, 0.0), 1e-300))
+        return np.asarray(
+            self._share(near) * WIDER * room / np.maximum(room + np.maximum(below, 0.0), 1e-300)
+        )
 
     def _closer(
         self, near: NDArray[np.int32], share: Floats, used: NDArray[np.bool_], anchors: NDArray[np.int32],
@@ -309,12 +318,16 @@ class RowAnchors:
     def parts(self, floor: float) -> list[Part]:
         r"""Where :math:`U^T x` of something above a floor may be."""
         some = [self._balls[k] for k, cell in enumerate(self.cells) if (self.values[cell.mine] > floor).any()]
-        joined = [_joined(together) for together in _together([balls for several in some for balls in several])]
+        joined = [
+            _joined(together) for together in _together([balls for several in some for balls in several])
+        ]
         return [Part(balls, np.flatnonzero(self.within(balls, self._everybody))) for balls in joined]
 
 
 def _joined(some: list[Balls]) -> Balls:
-    return Balls.around(np.concatenate([one.centers for one in some]), np.concatenate([one.radii for one in some]))
+    return Balls.around(
+        np.concatenate([one.centers for one in some]), np.concatenate([one.radii for one in some])
+    )
 
 
 def _together(some: list[Balls]) -> Iterator[list[Balls]]:

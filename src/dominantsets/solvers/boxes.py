@@ -161,7 +161,7 @@ class BoxedProblem:
     def root(self, objects: Ints, best: DominantSet) -> Box:
         """The box of all U'x, objects by their numbers elsewhere.
 
-        Along concave directions it is looked at where the best set so far is, if that is one of these objects.
+        Along concave directions it is looked at where the best set so far is, if that has these objects.
         """
         self.numbers = objects
         low, high = self.low.copy(), self.high.copy()

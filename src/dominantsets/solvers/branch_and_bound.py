@@ -1,8 +1,9 @@
-r"""The dominant set of highest value, with proof: columns, then branch and bound over boxes in the space of U'x.
+r"""The dominant set of highest value, with proof: columns, then branch and bound in the space of U'x.
 
-The columns of the similarity bound f in any dimension, and leave few places where something better may be. There
-boxes are looked at: it costs one pass over the objects that points in a box can have, and bounds f on all of
-it. Boxes with a bound up to the best value that was found are done with, the others are divided, best first.
+The columns of the similarity bound f in any dimension, and leave few places where something better may be.
+There boxes are looked at: it costs one pass over the objects that points in a box can have, and bounds f on
+all of it. Boxes with a bound up to the best value that was found are done with, the others are divided, best
+first.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class _Run:
         self.ceiling = trivial_bound(self.largest, self.shift, self.objects.size)  # no f is higher
         self.open: list[tuple[float, int, Box]] = []
         self.left = float("inf")  # the largest bound of what cannot be divided: all, until there are boxes
-        self.finest = 0.0  # what is added to the bounds of boxes for rounding
+        # what is added to bounds for rounding: of f itself, and later of boxes
+        self.finest = 16.0 * EPS * (abs(self.largest) + float(np.max(np.abs(self.shift))))
         self.n_nodes = self._pushed = 0
         self._interrupts = DeferredInterrupt()
         self._until: float | None = None  # when boxes leave the rest of the time to columns, and columns end
@@ -233,7 +235,7 @@ class _Run:
 
     def _by_boxes(self, parts: list[tuple[BoxedProblem, Ints]]) -> Status:
         """Divide boxes until the best is proven, or something ends it between two batches."""
-        self.finest = max([boxed.finest for boxed, _ in parts], default=0.0)
+        self.finest = max([self.finest, *(boxed.finest for boxed, _ in parts)])
         roots = [boxed.root(objects, self.best) for boxed, objects in parts]
         for k in range(0, len(roots), BATCH):
             self.look(roots[k : k + BATCH])
@@ -248,9 +250,7 @@ class _Run:
     def look(self, some: list[Box]) -> None:
         """Look at boxes side by side, then take what they gave in their order."""
         done = self.done
-        parallel_map(
-            lambda part: some[part.start].look(done), [slice(k, k + 1) for k in range(len(some))]
-        )
+        parallel_map(lambda part: some[part.start].look(done), [slice(k, k + 1) for k in range(len(some))])
         self.n_nodes += len(some)
         for box in some:
             if box.value > self.f + box.of.rounding:
