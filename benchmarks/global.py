@@ -4,8 +4,8 @@ Run ``python benchmarks/global.py``; it prints tables and writes results/global.
 compiled. *Planted*: eight Gaussian groups of equal size, so that eight answers nearly tie, at shift 0 (small
 dense sets) and at one twentieth of the shift above which f is concave. *Real*: digits and MNIST at places in
 four dimensions, newsgroups as unit vectors of 20 dimensions; and the share of 200 random starts from
-which the solver ends below the proven best. Each search has 20 s; ``relative_gap`` is that of the bound in units of
-the largest similarity less f. Newsgroups and MNIST need DOMINANTSETS_DATA.
+which the solver ends below the proven best. Each search has 20 s; ``relative_gap`` is the global gap in units
+of the largest similarity less f. Newsgroups and MNIST need DOMINANTSETS_DATA.
 """
 
 from __future__ import annotations

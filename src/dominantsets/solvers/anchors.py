@@ -8,6 +8,7 @@ to be searched.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -203,14 +204,14 @@ class RowAnchors:
         pairs = sum(cell.mine.size * cell.near.size for cell in self.cells)
         return float(pairs * (self.U.shape[1] + 8))
 
-    def look(self, halted: Halted, closer: bool = True) -> None:
-        """The columns of all cells themselves, as far as there is time, and smaller balls if asked for."""
+    def look(self, halted: Halted, until: float = np.inf) -> None:
+        """The columns of all cells themselves, as far as there is time, and smaller balls until some time."""
         for k, cell in enumerate(self.cells):
             if halted():
                 return
-            self._balls[k] = self._look(cell, closer)
+            self._balls[k] = self._look(cell, until)
 
-    def _look(self, cell: Cell, closer: bool) -> list[Balls]:
+    def _look(self, cell: Cell, until: float) -> list[Balls]:
         """The columns of a cell, and balls around where they leave room."""
         near = self.U[cell.near]
         q = near.mean(axis=0)
@@ -224,10 +225,13 @@ class RowAnchors:
             lean = self.gamma[mine] - 0.5 * np.einsum("ij,ij->i", own, own)
             tops, levels = _tops(P, lean, bias, share, cell.low)
             self.values[mine] = np.maximum(self.floor, tops + self._added)
-            waiting = [np.flatnonzero(self.values[mine] > self.floor)] if closer else []
+            waiting = [np.flatnonzero(self.values[mine] > self.floor)]
             while waiting:
                 some = waiting.pop()
                 if not some.size:
+                    continue
+                if time.perf_counter() > until:
+                    found.append(Balls.around(self.U[mine[some]], self._radii(mine[some])))
                     continue
                 x = 0.5 * share * np.maximum(P[some] - levels[some, None], 0.0)
                 anchors, whole = mine[some], x.sum(axis=1)

@@ -34,6 +34,7 @@ BATCH = 8  # boxes that are divided at a time, side by side; the same for every 
 CLIMBS = 8  # sets that are looked for from columns that allow the highest values
 SPEED = 6e9  # products and comparisons of columns per second, roughly, on two cores
 CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
+GROUPED = 0.25  # of it, roughly, in data with groups, where objects of others are left out
 SOON, LATER = 1.0 / 3.0, 0.75  # of the time that columns may take: with that before boxes, or after them
 PATIENCE = 15.0  # seconds that are shared where the time is not limited
 
@@ -79,7 +80,7 @@ class Search:
     """How far a search for the global optimum goes; see :func:`global_optimum`."""
 
     tol: float = 1e-9
-    max_nodes: int = 100_000
+    max_nodes: int = 300_000
 
     def checked(self) -> Search:
         """The settings, if a search can use them."""
@@ -181,28 +182,32 @@ class _Run:
     def _by_rows(self) -> Status:
         """Boxes near anchors, whose columns are looked at before where that is soon done, or else after."""
         expansion = self.problem.similarity.expanded(self.objects, self.shift)
-        anchors, halting = RowAnchors(expansion, self.shift, self.done), _Halting(self._halt)
+        halting = _Halting(self._halt)
+        n, d = expansion.rows.shape
         began, deadline = time.perf_counter(), self.monitor.deadline
         patience = PATIENCE if deadline is None else max(0.0, deadline - began)
-        needed = anchors.work / SPEED
-        soon = CLOSER * needed <= SOON * patience
-        if soon:
-            anchors.look(halting)
+        needed = n * n * (d + 8.0) / SPEED  # seconds that all columns take at most
+        if CLOSER * needed <= SOON * patience:
+            anchors = RowAnchors(expansion, self.shift, self.done)
+            anchors.look(halting, began + SOON * patience)
             self._climb_from(anchors.values, halting)
             if self.done > anchors.floor:  # something better leaves less room
                 anchors = RowAnchors(expansion, self.shift, self.done)
-                anchors.look(halting)
-        elif deadline is not None:
-            self._until = deadline - min(needed, LATER * patience)
-        self.ceiling = min(self.ceiling, anchors.bound)
-        if halting.status is not None:
-            return halting.status
-        status = self._by_boxes([self._confined(expansion, part) for part in anchors.parts(self.done)])
-        if soon or status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED):
+                anchors.look(halting, time.perf_counter() + SOON * patience)
+            self.ceiling = min(self.ceiling, anchors.bound)
+            if halting.status is not None:
+                return halting.status
+            return self._by_boxes([self._confined(expansion, part) for part in anchors.parts(self.done)])
+        later = GROUPED * needed <= LATER * patience
+        if later and deadline is not None:
+            self._until = deadline - GROUPED * needed
+        status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
+        if not later or status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED):
             return status
         # without a limit columns get as long as boxes had
         self._until = None if deadline is not None else 2.0 * time.perf_counter() - began
-        anchors.look(halting, closer=False)
+        anchors = RowAnchors(expansion, self.shift, self.done)
+        anchors.look(halting, -np.inf)
         self.ceiling = min(self.ceiling, anchors.bound)
         return Status.CONVERGED if self.bound <= self.done else status
 

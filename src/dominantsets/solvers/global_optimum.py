@@ -18,7 +18,7 @@ def global_optimum(
     *,
     shift: float = 0.0,
     tol: float = 1e-9,
-    max_nodes: int = 100_000,
+    max_nodes: int = 300_000,
     max_time: float | None = None,
     callback: Callback | None = None,
 ) -> GlobalOptimum:
@@ -43,7 +43,7 @@ def global_optimum(
         The shift :math:`\alpha`, as in :func:`solve`.
     tol : float, default=1e-9
         Proven means a ``global_gap`` of at most tol × ``cluster.unit``, or of what rounding allows.
-    max_nodes : int, default=100_000
+    max_nodes : int, default=300_000
         Looks at boxes after which the search ends with what it has.
     max_time : float, optional
         Seconds after which it does. All columns of n objects take time that grows with n²: where it is
