@@ -94,7 +94,7 @@ def test_who_is_reached_exceeds_tau_at_a_corner(seed):
     below, above = -rng.random(d), rng.random(d)
     s = Y[objects] @ p + beta[objects]
     level, out, part = 0.8, np.empty(n, np.int32), np.empty(n)
-    count = boxes._reached(Y, objects, s, level, mean, below, above, out, part)
+    count = boxes._reached(Y, objects, s, level, mean, below, above, out, part, np.zeros(d), np.inf)
     corners = np.array([(a, b) for a in (below[0], above[0]) for b in (below[1], above[1])])
     over = s - level
     most = over + (corners @ (Y[objects] - mean).T).max(axis=0)
@@ -104,6 +104,12 @@ def test_who_is_reached_exceeds_tau_at_a_corner(seed):
     # what is o below tau and may exceed it by e counts as 1 / (1 + 2 o / e)
     expected = np.where(over > 0.0, 1.0, 1.0 / (1.0 + 2.0 * np.maximum(-over, 0.0) / most))[reached]
     np.testing.assert_allclose(part[:count], expected, rtol=1e-12)
+    # within a ball around p + middle an object gains no more than its distance from the mean times the radius
+    middle, radius = 0.3 * rng.normal(size=d), 0.2
+    count = boxes._reached(Y, objects, s, level, mean, below, above, out, part, middle, radius)
+    off = Y[objects] - mean
+    ball = over + off @ middle + radius * np.linalg.norm(off, axis=1)
+    assert out[:count].tolist() == objects[(over > 0.0) | (np.minimum(most, ball) > 0.0)].tolist()
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -145,40 +151,69 @@ def box(seed, d=3):
     return p, v, spread, low, low + rng.random(d) * 3.0
 
 
-def gain(w, p, v, r):
-    return (w - p) ** 2 - (w - v) ** 2 / np.maximum(r, boxes.LEAST)
+def gain(w, p, v, r, q=0.0, pull=0.0):
+    return (w - p) ** 2 - (w - v) ** 2 / np.maximum(r, boxes.LEAST) - pull * (w - q) ** 2
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_peak_of_each_coordinate_is_that_of_a_fine_grid(seed):
+@pytest.mark.parametrize("pull", [0.0, 0.4])
+def test_the_peak_of_each_coordinate_is_that_of_a_fine_grid(seed, pull):
     p, v, spread, low, high = box(seed)
+    q = np.random.default_rng(seed).normal(size=3)
     where, top = np.empty(3), np.empty(3)
-    whole = boxes.peaks(p, v, spread, low, high, where, top)
-    grid = gain(np.linspace(low, high, 20_001), p, v, spread)
+    whole = boxes.peaks(p, v, spread, low, high, q, pull, where, top)
+    grid = gain(np.linspace(low, high, 20_001), p, v, spread, q, pull)
     np.testing.assert_allclose(top, grid.max(axis=0), rtol=1e-6, atol=1e-7)
     assert (top >= grid.max(axis=0) - 1e-12).all()
-    np.testing.assert_allclose(gain(where, p, v, spread), top, atol=1e-12)
+    np.testing.assert_allclose(gain(where, p, v, spread, q, pull), top, atol=1e-12)
     assert (low <= where).all()
     assert (where <= high).all()
     assert whole == pytest.approx(top.sum())
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("ask", [-3.0, -0.5, -0.05, 0.5])
-def test_what_is_cut_off_cannot_reach_what_is_needed(seed, ask):
+def test_a_box_within_a_ball_is_bounded_and_cut(seed):
+    rng = np.random.default_rng(seed)
     p, v, spread, low, high = box(seed)
-    where, top, hole = np.empty(3), np.empty(3), np.empty((3, 2))
-    whole = boxes.peaks(p, v, spread, low, high, where, top)
+    q, radius = 0.5 * (low + high) + 0.3 * rng.normal(size=3), rng.uniform(0.2, 1.0)
+    where, top = np.empty(3), np.empty(3)
+    bound, pull = boxes.pulled(p, v, spread, low, high, q, radius, where, top)
+    w = q + radius * rng.uniform(-1.0, 1.0, size=(20_000, 3))
+    inside = (np.square(w - q).sum(axis=1) <= radius**2) & ((w >= low) & (w <= high)).all(axis=1)
+    assert gain(w[inside], p, v, spread).sum(axis=1).max(initial=-np.inf) <= bound + 1e-12
+    assert bound <= boxes.peaks(p, v, spread, low, high, q, 0.0, np.empty(3), np.empty(3))
+    assert boxes.pulled(p, v, spread, low, high, q, np.inf, where, top) == (
+        boxes.peaks(p, v, spread, low, high, q, 0.0, where, top),
+        0.0,
+    )
+    assert 0.0 <= pull <= 2.0
     a, b = low.copy(), high.copy()
-    left = boxes.shrink(p, v, spread, top, whole, whole + ask, a, b, hole)
+    left = boxes.clip(a, b, q, radius)
+    assert left or not inside.any()
+    if left:
+        assert ((w[inside] >= a) & (w[inside] <= b)).all()
+    assert not boxes.clip(low.copy(), high.copy(), high + 1.0, 1.7)  # the corner is sqrt(3) away
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("ask", [-3.0, -0.5, -0.05, 0.5])
+@pytest.mark.parametrize("pull", [0.0, 0.4])
+def test_what_is_cut_off_cannot_reach_what_is_needed(seed, ask, pull):
+    p, v, spread, low, high = box(seed)
+    q = np.random.default_rng(seed).normal(size=3)
+    where, top, hole = np.empty(3), np.empty(3), np.empty((3, 2))
+    whole = boxes.peaks(p, v, spread, low, high, q, pull, where, top)
+    a, b = low.copy(), high.copy()
+    left = boxes.shrink(p, v, spread, top, whole + ask, q, pull, a, b, hole)
     w = np.linspace(low, high, 4_001)
-    fits = gain(w, p, v, spread) >= top + ask  # with the others at their best
+    fits = gain(w, p, v, spread, q, pull) >= top + ask  # with the others at their best
     kept = (w >= a) & (w <= b) & ~((w > hole[:, 0]) & (w < hole[:, 1]))
+    bend = 1.0 - 1.0 / np.maximum(spread, boxes.LEAST) - pull
     if left:
         assert (kept | ~fits).all()
         step = (high - low) / 4_000
         for j in range(3):
-            if abs(1.0 - 1.0 / max(spread[j], boxes.LEAST)) < 1e-9 or not fits[:, j].any():
+            if abs(bend[j]) < 1e-9 or not fits[:, j].any():
                 continue  # a straight line is not cut
             assert a[j] >= w[fits[:, j], j].min() - 1.01 * step[j]  # and all else is
             assert b[j] <= w[fits[:, j], j].max() + 1.01 * step[j]
@@ -189,7 +224,7 @@ def test_what_is_cut_off_cannot_reach_what_is_needed(seed, ask):
         assert (~fits.any(axis=0)).any()
     if ask > 0.0:
         assert not fits.any()
-        assert not left or (np.abs(spread - 1.0) < 1e-9).all()  # a straight line is left to others
+        assert not left or (np.abs(bend) < 1e-9).all()  # a straight line is left to others
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -198,15 +233,18 @@ def test_the_bound_by_the_axes_holds_for_every_point_of_the_box(seed):
     p, v, _, low, high = box(seed)
     B = rng.normal(size=(3, 3)) * rng.uniform(0.3, 1.0)
     S = B @ B.T + 0.3 * np.eye(3)
-    bound, most = boxes.turned(p, v, S, low, high)
+    bound, most = boxes.turned(p, v, S, low, high, p, np.inf)
     assert most == pytest.approx(np.linalg.eigvalsh(S)[-1])
     w = rng.uniform(low, high, size=(2_000, 3))
     f = np.square(w - p).sum(axis=1) - np.einsum("ij,ij->i", w - v, np.linalg.solve(S, (w - v).T).T)
     assert f.max() <= bound + 1e-9
+    q = 0.5 * (low + high)
+    near = np.square(w - q).sum(axis=1) <= 0.25
+    assert f[near].max(initial=-np.inf) <= boxes.turned(p, v, S, low, high, q, 0.5)[0] + 1e-9 <= bound + 2e-9
     # of a diagonal S, whose axes are those of the box, it is the sum of the peaks
     D = np.diag([0.3, 0.9, 2.0])
-    expected = boxes.peaks(p, v, np.diag(D).copy(), low, high, np.empty(3), np.empty(3))
-    assert boxes.turned(p, v, D, low, high)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    expected = boxes.peaks(p, v, np.diag(D).copy(), low, high, p, 0.0, np.empty(3), np.empty(3))
+    assert boxes.turned(p, v, D, low, high, p, np.inf)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_where_to_look_next():
@@ -280,24 +318,28 @@ def test_a_visit_bounds_every_point_whose_image_is_in_the_box(seed, kappa):
     spread, full, S = np.empty(d), np.empty((d, d)), np.empty((d, d))
     boxes.scatter(Y, inverse, everybody, np.ones(n), np.zeros(d), full, S)
     boxes.dominating(S, spread)
-    centre = 0.5 * rng.normal(size=d)
-    low, high = centre - 0.4, centre + 0.4
     ends = fixed_points(Y, beta, share, rng, 8)
+    centre = ends[0] + 0.1 if seed % 2 else 0.5 * rng.normal(size=d)
+    low, high = centre - 0.4, centre + 0.4
     X = np.vstack([rng.dirichlet(np.full(n, 0.3), 4_000), *[point_of(Y, beta, share, w)[0] for w in ends]])
     W = X @ Y
     F = 0.7 + np.square(W).sum(axis=1) + 2.0 * X @ beta - kappa * np.square(X).sum(axis=1)
     inside = ((low <= W) & (high >= W)).all(axis=1)
     room = np.empty(n), np.empty(n, np.int32), np.empty(n)
+    ball = (centre - 0.05, 0.3) if seed % 2 else (centre, np.inf)
+    inside &= ball[1] == np.inf  # with little in reach only maxima are bounded, which come below
     for best in (-1e3, F.max() - 1.0):
         a, b = low.copy(), high.copy()
-        bound, value, tau, mean, mine, place, _, concave, here = boxes.visit(
-            Y, beta, inverse, everybody, centre, a, b, spread.copy(), -np.inf, best, units, *room
+        bound, value, tau, mean, mine, place, _, concave, here, image, inner = boxes.visit(
+            Y, beta, inverse, everybody, centre, a, b, spread.copy(), -np.inf, best, units, ball, *room
         )
         here_x, expected_tau = point_of(Y, beta, share, centre)
         assert tau == pytest.approx(expected_tau)
         expected = 0.7 + np.square(Y.T @ here_x).sum() + 2.0 * beta @ here_x - kappa * here_x @ here_x
         assert value == pytest.approx(expected)
         np.testing.assert_allclose(mean, Y[here_x > 0].mean(axis=0))
+        np.testing.assert_allclose(image, Y.T @ here_x, atol=1e-12)
+        np.testing.assert_allclose(inner, np.diag(scatter_of(Y[here_x > 0], share[here_x > 0])), atol=1e-12)
         better = inside & (best < F)
         assert F[better].max(initial=-np.inf) <= max(bound, best) + 1e-9
         # what is cut off has nothing better, and who is left out is in nothing better
@@ -305,7 +347,8 @@ def test_a_visit_bounds_every_point_whose_image_is_in_the_box(seed, kappa):
         for w in ends:
             x, _ = point_of(Y, beta, share, w)
             f = 0.7 + w @ w + 2.0 * beta @ x - kappa * x @ x
-            if f > best and ((w >= low) & (w <= high)).all():
+            near = np.square(w - ball[0]).sum() <= ball[1] ** 2
+            if f > best and near and ((w >= low) & (w <= high)).all():
                 assert set(np.flatnonzero(x > 1e-9)) <= set(mine)
                 assert bound >= f - 1e-9
         if mine.size:
@@ -354,3 +397,19 @@ def test_a_saddle_is_no_maximum_and_a_concave_box_has_one(d):
         assert sorted(found[2]) == [0, 1, 2, 3]
         verdicts[kappa, width] = found[0]
     assert verdicts == {(3.0, 0.01): boxes.EMPTY, (5.0, 0.01): boxes.SINGLE, (3.0, 0.9): boxes.OPEN}
+
+
+@pytest.mark.parametrize("n", [1_000, 100_000])
+@pytest.mark.parametrize("kappa", [1e-6, 1.0, 1e4])
+def test_weights_sum_to_1_up_to_what_is_budgeted(n, kappa):
+    """A visit budgets the measured 1 - sum of the weights, which must stay small next to the terms."""
+    rng = np.random.default_rng(n)
+    s, inverse = rng.normal(size=n), np.array([1.0 / kappa])
+    objects, keep = np.arange(n, dtype=np.int32), np.empty(n, np.int32)
+    tau, count = boxes._tau(s, inverse, objects, -np.inf, keep)
+    x = np.maximum(s - tau, 0.0).astype(np.longdouble) / np.longdouble(kappa)
+    # positive terms that sum to 1, each with the rounding of s and tau; no term grows with |tau| n
+    assert abs(float(x.sum()) - 1.0) <= 4.0 * boxes.EPS * (count + np.abs(s).max() * count / kappa)
+    Y = rng.normal(size=(n, 1))
+    whole, _ = boxes._support(Y, inverse, objects, s, tau, keep, count, np.empty(1), np.empty(1))
+    assert abs(whole - float(x.sum())) <= boxes.relative_error(count, 1)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from brute_force import solve as solve_rationally
@@ -17,8 +19,8 @@ from dominantsets import DominantSets, Status, as_similarity, global_optimum, pe
 from dominantsets.compiled import boxes
 from dominantsets.similarity.base import EXPANDED
 from dominantsets.solvers import branch_and_bound
+from dominantsets.solvers.anchors import RowAnchors, column_tops, trivial_bound
 from dominantsets.solvers.boxes import BoxedProblem
-from dominantsets.solvers.problem import Point
 from support import assert_certified, features, path, press_ctrl_c, random_distances, random_similarity
 
 KINDS = ("sqeuclidean", "cosine", "linear")
@@ -160,7 +162,7 @@ def test_a_box_is_bounded_wherever_it_lies():
         maxima = [solve(S, start=i, shift=shift) for i in range(S.n)]
         images = [m.weights @ boxed.Y[m.members] for m in maxima]
         for _ in range(10):
-            box = boxed.root(Point(maxima[0].members, maxima[0].weights))
+            box = boxed.root(np.arange(S.n), maxima[0])
             width = (box.high - box.low) * rng.random(box.low.size)
             box.low = np.maximum(box.low, images[rng.integers(len(images))] - width * rng.random(width.size))
             box.high = np.minimum(box.high, box.low + width)
@@ -321,13 +323,205 @@ def test_equal_objects_and_single_ones():
         assert found.proven
 
 
+def test_a_weak_maximum_of_a_tree_counts():
+    """Two objects at one place have value 1, flat towards a second pair; the best strict set has 0.5."""
+    S = as_similarity(np.array([3.0, 6, 6, 5, 5, 2])[:, None], "path")
+    found = global_optimum(S)
+    x = np.array([0, 0.5, 0.5, 0, 0, 0])
+    assert x @ S.toarray() @ x == 1.0
+    assert found.bound >= 1.0
+    assert not found.proven
+    assert not found.cluster.proven
+    assert found.global_gap == pytest.approx(1.0 - found.cluster.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=6), st.integers(-2, 8))
+def test_the_bound_of_a_tree_holds_in_rationals(X, shift):
+    S = as_similarity(np.array(X, dtype=float)[:, None], "path")
+    exact = best_in_rationals(S.toarray().astype(int).tolist(), shift) + shift
+    found = global_optimum(S, shift=float(shift))
+    assert Fraction(found.bound) + Fraction(1, 10**9) >= exact
+    if found.proven:
+        assert float(exact) == pytest.approx(found.cluster.value, rel=1e-9, abs=1e-9)
+
+
+def test_one_far_object_proves_nothing():
+    """Two groups on a line; the better one is found and proven also where an object lies at -10,000."""
+    rng = np.random.default_rng(0)
+    near = np.r_[rng.normal(0, 0.5, 30), rng.normal(6, 0.15, 25)]
+    for X in (near, np.r_[near, -1e4]):
+        S = as_similarity(X[:, None], "sqeuclidean")
+        found = global_optimum(S, shift=5.0 - S.offset)
+        assert X[found.cluster.members] @ found.cluster.weights == pytest.approx(6.054, abs=0.01)
+        assert found.proven
+        assert found.global_gap < 1e-3 * found.cluster.unit
+
+
+def trivial(A: np.ndarray, shift: float) -> float:
+    """f = x'Ax - shift |x|² is at most a - (a + shift) |x|², and |x|² is between 1/n and 1."""
+    a = A.max()
+    return (a + shift) * (1.0 - 1.0 / len(A)) if a + shift >= 0.0 else 0.0
+
+
+def test_a_random_matrix_has_a_bound_below_its_largest_entry():
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((60, 60)), 1)
+    A += A.T
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = global_optimum(A, max_nodes=200)
+    assert found.bound <= trivial(A, 0.0) * (1.0 + 1e-12)
+    assert found.bound < 0.9  # by columns
+    assert found.bound >= max(solve(A, start=i).value for i in range(60))
+
+
+small = st.integers(2, 6).flatmap(
+    lambda n: st.lists(st.integers(0, 4), min_size=n * (n - 1) // 2, max_size=n * (n - 1) // 2)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(small, st.integers(-6, 6))
+def test_no_support_is_above_the_bound(entries, shift):
+    n = round((1 + (1 + 8 * len(entries)) ** 0.5) / 2)
+    A = np.zeros((n, n))
+    A[np.triu_indices(n, 1)] = entries
+    A += A.T
+    if not A.any():
+        return
+    exact = best_in_rationals(A.astype(int).tolist(), shift) + shift
+    found = global_optimum(A, shift=float(shift))
+    assert Fraction(found.bound) >= exact
+    assert found.bound <= trivial(A, shift) + 1e-12
+    graph = global_optimum(sp.csr_array(A), shift=float(shift))
+    assert Fraction(graph.bound) >= exact
+    if found.proven:
+        assert found.cluster.value == pytest.approx(float(exact), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_by_columns_against_its_plain_form(seed):
+    rng = np.random.default_rng(seed)
+    n, shift = 12, float(rng.choice([0.0, 3.0, -0.5]))
+    A = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.6), 1)
+    A += A.T
+    own = A.max()
+    plain = []
+    for y in range(n):  # max K_y x - kappa |x|² over the simplex, by trying every number of members
+        K = A[y].copy()
+        K[y] = own
+        s = np.sort(K)[::-1]
+        levels = (np.cumsum(s) - 2.0 * (own + shift)) / np.arange(1, n + 1)
+        level = levels[np.flatnonzero(s > levels)[-1]]
+        plain.append(level + np.square(np.maximum(s - level, 0.0)).sum() / (4.0 * (own + shift)))
+    for S in (as_similarity(A), as_similarity(sp.csr_array(A))):
+        found = column_tops(S, np.arange(n), shift, own, -9.0, lambda: False)
+        expected = np.minimum(plain, trivial_bound(own, shift, n))
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        assert (found >= expected - 1e-15).all()
+        none = column_tops(S, np.arange(n), shift, own, -9.0, lambda: True)
+        np.testing.assert_allclose(none, trivial_bound(own, shift, n))
+    best = max(solve(A, start=i, shift=shift).value for i in range(n)) - shift
+    assert max(plain) >= best
+
+
+@pytest.mark.parametrize("kind", ["rbf", "graph", "matrix"])
+def test_more_than_300_objects_of_any_similarity_have_a_bound(kind):
+    X = features(EXPANDED + 100, d=2)
+    S = as_similarity(X, "rbf")
+    if kind == "matrix":
+        S = as_similarity(S.toarray())
+    if kind == "graph":
+        A = S.toarray()
+        S = as_similarity(sp.csr_array(np.where(A > 0.5, A, 0.0)))
+    found = global_optimum(S)
+    starts = [solve(S, start=i).value for i in range(0, S.n, 20)]
+    assert max(starts) <= found.bound <= trivial(S.toarray(), 0.0) * (1.0 + 1e-12)
+    assert found.cluster.value >= solve(S).value
+    assert found.cluster.global_gap == found.global_gap == pytest.approx(found.bound - found.cluster.value)
+    assert found.n_nodes == 0
+    interrupted = global_optimum(S, callback=press_ctrl_c)
+    assert interrupted.status is Status.INTERRUPTED
+    assert interrupted.bound >= found.cluster.value
+
+
+def test_below_every_similarity_a_single_object_is_best():
+    S = as_similarity(np.random.default_rng(0).normal(size=(EXPANDED + 1, 2)), "sqeuclidean")
+    found = global_optimum(S, shift=-2.0 * S.offset)
+    assert len(found.cluster) == 1
+    assert found.proven
+    assert found.cluster.value == pytest.approx(0.0, abs=1e-9 * S.offset)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_better_is_in_a_part_that_is_left(seed):
+    """U'x of every maximum above a floor is in a ball of a part, and its members are that part's objects."""
+    rng = np.random.default_rng(seed)
+    X, kind, shift = random_rows(rng)
+    if seed % 2:
+        n, d = 600, int(rng.integers(2, 9))
+        kind, shift = KINDS[seed % 3], 0.0 if seed % 3 == 0 else 5.0
+        X = 4.0 * np.abs(rng.normal(size=(3, d)))[rng.integers(3, size=n)] + np.abs(rng.normal(size=(n, d)))
+    S = as_similarity(X, kind)
+    maxima = [solve(S, start=int(i), shift=shift) for i in rng.permutation(S.n)[:40]]
+    values = np.array([one.value - shift for one in maxima])
+    every = np.arange(S.n)
+    expansion = S.expanded(every, shift)
+    compared = 0
+    for floor in (values.min() - 1e-9, np.median(values) - 1e-9):
+        for look in (False, True):
+            anchors = RowAnchors(expansion, shift, float(floor))
+            if look:
+                anchors.look(lambda: False)
+            assert anchors.bound >= values.max() - 1e-12 * abs(values.max())
+            parts = anchors.parts(float(floor))
+            for one in maxima:
+                if one.value - shift <= floor or one.status is not Status.CONVERGED:
+                    continue
+                image = one.weights @ expansion.rows[one.members]
+                near = [
+                    part
+                    for part in parts
+                    if (np.linalg.norm(part.balls.centers - image, axis=1) <= part.balls.radii).any()
+                    and np.linalg.norm(part.balls.middle - image) <= part.balls.radius
+                    and np.isin(one.members, part.objects).all()
+                ]
+                assert near
+                compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize(
+    ("kind", "d"), [("sqeuclidean", 3), ("sqeuclidean", 12), ("cosine", 6), ("linear", 4)]
+)
+def test_no_start_of_a_thousand_objects_exceeds_the_bound(kind, d):
+    rng = np.random.default_rng(d)
+    X = 3.0 * rng.normal(size=(5, d))[rng.integers(5, size=1_000)] + rng.normal(size=(1_000, d))
+    S = as_similarity(np.abs(X) if kind == "linear" else X, kind)
+    shift = 1.0 if kind == "linear" else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = global_optimum(S, shift=shift, max_nodes=300)
+    values = [solve(S, start=i, shift=shift).value for i in range(0, 1_000, 10)]
+    assert max(values) <= found.bound <= trivial(S.toarray(), shift) * (1.0 + 1e-9) + 1e-9
+    assert max(values) <= found.cluster.value * (1.0 + 1e-9) or not found.proven
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_constant_moved_from_the_shift_to_the_similarities_changes_nothing(seed):
+    X = features(120, d=2 + seed)
+    M = as_similarity(X, "sqeuclidean").offset
+    one = global_optimum(as_similarity(X, "sqeuclidean"), shift=3.0)
+    other = global_optimum(as_similarity(X, "sqeuclidean", offset=1_000.0 * M), shift=3.0 - 999.0 * M)
+    assert one.proven
+    assert other.proven
+    assert other.cluster.members.tolist() == one.cluster.members.tolist()
+    np.testing.assert_allclose(other.cluster.weights, one.cluster.weights, atol=1e-8)
+    assert other.cluster.unit == pytest.approx(one.cluster.unit, rel=1e-6)
+
+
 def test_what_cannot_be_done_is_said():
-    rows = np.random.default_rng(0).normal(size=(EXPANDED + 1, 2))
-    with pytest.raises(ValueError, match=r"at most 300 objects, got 301; features with affinity"):
-        global_optimum(as_similarity(rows, "rbf"))
-    S = as_similarity(rows, "sqeuclidean")
-    with pytest.raises(ValueError, match="more than 300 objects needs a shift that is larger"):
-        global_optimum(S, shift=-2.0 * S.offset)
     with pytest.raises(ValueError, match="tol must be at least 0"):
         global_optimum(np.ones((2, 2)) - np.eye(2), tol=-1.0)
     with pytest.raises(ValueError, match="max_nodes must be a whole number of at least 1"):

@@ -24,6 +24,7 @@ BLOCK = 512  # terms of one partial sum: errors grow with it and with the number
 BATCH = 32  # candidates after which the running bound of tau is renewed
 EMPTY, SINGLE, OPEN = 0, 1, 2  # what a survey says of a box
 CROWD = 3.0  # times as many objects within reach as in the support: J is near 1 where density is even
+PULLS = 12  # steps to the pull that bounds a box within a ball best: it is then known to 1 in 1,000
 LEAST = 0.25  # a spread is taken as at least this: what is divided by it keeps its digits
 
 
@@ -93,20 +94,20 @@ def _tau(
             if fresh == BATCH:
                 fresh = 0
                 low = max(low, total / mass)
+    level = total / mass
     while True:
-        left, level = 0, total / mass
-        total, mass = -1.0, 0.0
+        left, total, mass = 0, -1.0, 0.0
         for t in range(count):
             k = keep[t]
             if s[k] > level:
                 keep[left] = k
                 left += 1
                 share = _at(inverse, objects[k])
-                total += s[k] * share
+                total += (s[k] - level) * share  # positive terms, and 1 in the end: no digits are lost
                 mass += share
         if left == count or left == 0:
             return level, count
-        count = left
+        count, level = left, level + total / mass
 
 
 @reassociated
@@ -149,9 +150,11 @@ def _support(
 def _reached(
     Y: NDArray[np.float64], objects: NDArray[np.int32], s: NDArray[np.float64], level: float,
     mean: NDArray[np.float64], below: NDArray[np.float64], above: NDArray[np.float64],
-    out: NDArray[np.int32], part: NDArray[np.float64],
+    out: NDArray[np.int32], part: NDArray[np.float64], middle: NDArray[np.float64], radius: float,
 ) -> int:  # fmt: skip
     r"""Objects that exceed tau somewhere in the box from p + below to p + above: how many were written.
+
+    Only the part of the box within a radius of p + middle counts.
 
     One with :math:`s_i = \tau - o` that exceeds tau by e at most has a weight up to :math:`e / \kappa`, and
     pays :math:`2 o x \ge 2 o \kappa x^2 / e` for it, as if its kappa were :math:`1 + 2 o / e` times as
@@ -161,10 +164,14 @@ def _reached(
     for k in range(objects.size):
         i = objects[k]
         row, over = Y[i], s[k] - level
-        most = over
+        most, along, square = over, over, 0.0
         for j in range(d):
             off = row[j] - mean[j]
             most += max(off * below[j], off * above[j])
+            along += off * middle[j]
+            square += off * off
+        if radius < np.inf:
+            most = min(most, along + radius * np.sqrt(square))
         if over > 0.0 or most > 0.0:  # p itself may have been cut off from the box
             out[count] = i
             part[count] = 1.0 if over > 0.0 else most / (most - 2.0 * over)
@@ -236,20 +243,23 @@ def dominating(S: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 @compiled
 def peaks(
     p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64],
-    low: NDArray[np.float64], high: NDArray[np.float64], where: NDArray[np.float64],
-    top: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64], q: NDArray[np.float64], pull: float,
+    where: NDArray[np.float64], top: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    r"""The largest :math:`(w - p)^2 - (w - v)^2 / spread` of each coordinate in the box, where; their sum."""
+    r"""The largest :math:`(w - p)^2 - (w - v)^2 / spread - pull (w - q)^2` of each coordinate in the box.
+
+    Writes them and where they are, returns their sum.
+    """
     whole = 0.0
     for j in range(p.size):
         r = max(spread[j], LEAST)
-        bend = 1.0 - 1.0 / r
-        a = (low[j] - p[j]) ** 2 - (low[j] - v[j]) ** 2 / r
-        b = (high[j] - p[j]) ** 2 - (high[j] - v[j]) ** 2 / r
+        bend = 1.0 - 1.0 / r - pull
+        a = (low[j] - p[j]) ** 2 - (low[j] - v[j]) ** 2 / r - pull * (low[j] - q[j]) ** 2
+        b = (high[j] - p[j]) ** 2 - (high[j] - v[j]) ** 2 / r - pull * (high[j] - q[j]) ** 2
         best, at = (a, low[j]) if a > b else (b, high[j])
         if bend < 0.0:
-            w = min(max((p[j] - v[j] / r) / bend, low[j]), high[j])
-            c = (w - p[j]) ** 2 - (w - v[j]) ** 2 / r
+            w = min(max((p[j] - v[j] / r - pull * q[j]) / bend, low[j]), high[j])
+            c = (w - p[j]) ** 2 - (w - v[j]) ** 2 / r - pull * (w - q[j]) ** 2
             if c >= best:
                 best, at = c, w
         where[j], top[j] = at, best
@@ -258,19 +268,53 @@ def peaks(
 
 
 @compiled
+def pulled(
+    p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64], q: NDArray[np.float64], radius: float,
+    where: NDArray[np.float64], top: NDArray[np.float64],
+) -> tuple[float, float]:  # fmt: skip
+    r"""A bound of the sum of :math:`(w - p)^2 - (w - v)^2 / spread` in a box near q, and the pull.
+
+    Only w within a radius of q count. For every pull it is at most the sum of the peaks plus pull times the
+    radius squared. The smallest of these is looked for: they are convex in the pull, and their slope is the
+    radius squared less the squared distance of ``where`` from q.
+    """
+    d, square = p.size, radius * radius
+    least, pull, below, above = peaks(p, v, spread, low, high, q, 0.0, where, top), 0.0, 0.0, 2.0
+    if ((where - q) ** 2).sum() <= square:
+        return least, 0.0
+    for _ in range(PULLS):
+        trial = 0.5 * (below + above)
+        whole = peaks(p, v, spread, low, high, q, trial, where, top) + trial * square
+        away = ((where - q) ** 2).sum()
+        whole += 16.0 * d * EPS * trial * (square + away)  # its rounding
+        if whole < least:
+            least, pull = whole, trial
+        if away <= square:
+            above = trial
+        else:
+            below = trial
+    peaks(p, v, spread, low, high, q, pull, where, top)
+    return least, pull
+
+
+@compiled
 def shrink(
     p: NDArray[np.float64], v: NDArray[np.float64], spread: NDArray[np.float64], top: NDArray[np.float64],
-    whole: float, needed: float, low: NDArray[np.float64], high: NDArray[np.float64],
+    needed: float, q: NDArray[np.float64], pull: float, low: NDArray[np.float64], high: NDArray[np.float64],
     hole: NDArray[np.float64],
 ) -> bool:  # fmt: skip
     """Cut off what cannot reach ``needed``, coordinate by coordinate; False where nothing is left.
 
-    A coordinate with a spread above 1 may have a hole in the middle, which is noted.
+    ``top`` are the peaks for this pull. A coordinate that opens upwards may have a hole in the middle, which
+    is noted.
     """
+    whole = top.sum()
     for j in range(p.size):
         r = max(spread[j], LEAST)
         asked = needed - (whole - top[j])  # of this coordinate, the others at their best
-        bend, half, rest = 1.0 - 1.0 / r, p[j] - v[j] / r, p[j] * p[j] - v[j] * v[j] / r - asked
+        bend, half = 1.0 - 1.0 / r - pull, p[j] - v[j] / r - pull * q[j]
+        rest = p[j] * p[j] - v[j] * v[j] / r - pull * q[j] * q[j] - asked
         hole[j, 0], hole[j, 1] = 1.0, -1.0  # none
         inside = half * half - bend * rest
         if inside <= 0.0 or abs(bend) < 1e-9:
@@ -299,26 +343,47 @@ def shrink(
 
 
 @compiled
+def clip(
+    low: NDArray[np.float64], high: NDArray[np.float64], q: NDArray[np.float64], radius: float
+) -> bool:  # fmt: skip
+    """Cut a box to what is within a radius of q, coordinate by coordinate; False where nothing is left."""
+    if radius == np.inf:
+        return True
+    whole = 0.0
+    for j in range(q.size):
+        whole += max(0.0, low[j] - q[j], q[j] - high[j]) ** 2
+    for j in range(q.size):
+        away = max(0.0, low[j] - q[j], q[j] - high[j])
+        left = radius * radius - (whole - away * away)
+        if left < away * away:
+            return False
+        reach = np.sqrt(left) * (1.0 + 1e-12)
+        low[j], high[j] = max(low[j], q[j] - reach), min(high[j], q[j] + reach)
+    return True
+
+
+@compiled
 def turned(
     p: NDArray[np.float64], v: NDArray[np.float64], S: NDArray[np.float64],
-    low: NDArray[np.float64], high: NDArray[np.float64],
+    low: NDArray[np.float64], high: NDArray[np.float64], middle: NDArray[np.float64], radius: float,
 ) -> tuple[float, float]:  # fmt: skip
     """The bound of a box by the axes of S itself, around the box; and the largest spread along them."""
     d = p.size
     spread, axes = np.linalg.eigh(S)
-    q, u, a, b = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    q, u, a, b, m = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     for j in range(d):
         reach = 0.0
         for g in range(d):
             turn = axes[g, j]
             q[j] += turn * p[g]
             u[j] += turn * v[g]
+            m[j] += turn * middle[g]
             a[j] += turn * 0.5 * (low[g] + high[g])
             reach += abs(turn) * 0.5 * (high[g] - low[g])
         reach *= 1.0 + 1e-12
         a[j], b[j] = a[j] - reach, a[j] + reach
         spread[j] = spread[j] * (1.0 + 1e-12) + 64.0 * d * EPS * abs(spread[d - 1])
-    return peaks(q, u, spread, a, b, np.empty(d), np.empty(d)), spread[d - 1]
+    return pulled(q, u, spread, a, b, m, radius, np.empty(d), np.empty(d))[0], spread[d - 1]
 
 
 @compiled
@@ -352,46 +417,72 @@ def visit(
     Y: NDArray[np.float64], beta: NDArray[np.float64], inverse: NDArray[np.float64],
     objects: NDArray[np.int32], p: NDArray[np.float64], low: NDArray[np.float64],
     high: NDArray[np.float64], spread: NDArray[np.float64], guess: float, best: float,
-    units: tuple[float, float, float, float], s: NDArray[np.float64], keep: NDArray[np.int32],
-    part: NDArray[np.float64],
+    units: tuple[float, float, float, float], ball: tuple[NDArray[np.float64], float],
+    s: NDArray[np.float64], keep: NDArray[np.int32], part: NDArray[np.float64],
 ) -> tuple[Any, ...]:  # fmt: skip
     """A pass over the objects of a box, and what follows; ``low``, ``high`` and ``spread`` are changed.
 
     ``units`` are the constant of f, the length of the longest row, the largest bias in size, and what the
-    rows themselves may be off. Returns the bound, f of the point that was looked at, tau, the mean of its
-    support, the objects that the box can reach, the next p, holes, and whether f is concave on the
-    simplex of these objects.
+    rows themselves may be off. Only the part of the box in a ball (center, radius) counts. Returns the bound,
+    f of the point that was looked at, tau, the mean of its support, the objects that the box can reach, the
+    next p, holes, and whether f is concave on the simplex of these objects. What rounding may do is added
+    here, term by term as in docs/theory-global.md.
     """
     d = p.size
     constant, longest, heaviest, error = units
+    middle, radius = ball
+    where, top, hole = p.copy(), np.empty(d), np.empty((d, 2))
+    nothing = keep[:0].copy()
+    if not clip(low, high, middle, radius):
+        return best, -np.inf, guess, p.copy(), nothing, where, hole, False, spread, p.copy(), spread
     _values(Y, beta, objects, p, s)
     tau, count = _tau(s, inverse, objects, guess, keep)
     if tau < guess:  # it was no bound, by rounding
         tau, count = _tau(s, inverse, objects, -np.inf, keep)
     image, mean = np.empty(d), np.empty(d)
     whole, squares = _support(Y, inverse, objects, s, tau, keep, count, image, mean)
+    mass, inner = 0.0, np.zeros(d)
+    for t in range(count):
+        i = objects[keep[t]]
+        share = _at(inverse, i)
+        mass += share
+        for j in range(d):
+            inner[j] += share * (Y[i, j] - mean[j]) ** 2
     v, length, residual = np.empty(d), 0.0, 0.0
     for j in range(d):
         v[j] = image[j] + (1.0 - whole) * mean[j]
         length += p[j] * p[j]
         residual += (v[j] - p[j]) ** 2
-    rounding = (d + 4.0) * EPS * (longest * np.sqrt(length) + heaviest)  # of each s
     sums = relative_error(count, d)
+    missing = abs(1.0 - whole) + sums * whole  # how far the weights are from a sum of 1
+    values = (d + 4.0) * EPS * (longest * np.sqrt(length) + heaviest)  # error of each s
     value = constant + 2.0 * tau + squares - length
-    base = value + 2.0 * rounding + sums * squares + error
+    base = value + 2.0 * values + sums * squares + error
     base += (d + 8.0) * EPS * (abs(constant) + 2.0 * abs(tau) + squares + length)
     value += residual
-    slack = 0.0  # what errors of v make of the terms
+    base += 4.0 * EPS * max(0.0, longest * longest + 2.0 * heaviest + constant - max(best, value))  # of kappa
+    off = sums * longest * whole + missing * 2.0 * longest  # error of v: of its sums, and of the mean
+    slack = 0.0  # what that makes of the terms, and their own rounding
     for j in range(d):
-        slack += 2.0 * max(abs(low[j] - v[j]), abs(high[j] - v[j])) / LEAST * sums * longest
-    where, top, hole = np.empty(d), np.empty(d), np.empty((d, 2))
-    bound = base + slack + peaks(p, v, spread, low, high, where, top)
-    nothing = keep[:0].copy()
+        far = max(abs(low[j] - v[j]), abs(high[j] - v[j]))
+        wide = max(abs(low[j] - p[j]), abs(high[j] - p[j]))
+        slack += (2.0 * far + off) * off / LEAST + 64.0 * d * EPS * (wide * wide + far * far / LEAST)
+    gain, pull = pulled(p, v, spread, low, high, middle, radius, where, top)
+    bound = base + slack + gain
     needed = best - base - slack
-    if bound <= best or not shrink(p, v, spread, top, top.sum(), needed, low, high, hole):
-        return min(bound, best), value, tau, mean, nothing, where, hole, False, spread
-    level = tau - 4.0 * rounding - sums * (abs(tau) + longest * (high - low).sum())
-    reached = _reached(Y, objects, s, level, mean, low - p, high - p, keep, part)
+    asked = needed - (gain - top.sum())  # of the peaks with this pull
+    if (
+        bound <= best
+        or not shrink(p, v, spread, top, asked, middle, pull, low, high, hole)
+        or not clip(low, high, middle, radius)
+    ):
+        return min(bound, best), value, tau, mean, nothing, where, hole, False, spread, v, inner
+    level = tau - 4.0 * values - 2.0 * missing / mass - 8.0 * EPS * abs(tau)
+    for j in range(d):
+        level -= 2.0 * (d + 8.0) * EPS * longest * max(abs(low[j] - p[j]), abs(high[j] - p[j]))
+    reached = _reached(
+        Y, objects, s, level, mean, low - p, high - p, keep, part, middle - p, radius * (1.0 + 1e-12)
+    )
     S, full, here, other = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
     mine = keep[:reached].copy()
     if part[:reached].sum() > CROWD * count:  # their scatter is far above 1: it would tell nothing new
@@ -399,20 +490,22 @@ def visit(
             if spread[j] >= 1.0:
                 where[j] = 0.5 * (low[j] + high[j])
             where[j] = min(max(where[j], low[j]), high[j])
-        return bound, value, tau, mean, mine, where, hole, False, spread.copy()
+        return bound, value, tau, mean, mine, where, hole, False, spread.copy(), v, inner
     scatter(Y, inverse, mine, part[:reached], mean, full, S)
     dominating(full, other)
     dominating(S, here)
-    whole = peaks(p, v, spread, low, high, where, top)
-    if peaks(p, v, other, low, high, where, top) < whole:  # two diagonals above S: one or the other holds
-        spread[:] = other
-    bound = min(bound, base + slack + peaks(p, v, here, low, high, where, top))
-    if bound <= best or not shrink(p, v, here, top, top.sum(), needed, low, high, hole):
-        return min(bound, best), value, tau, mean, nothing, where, hole, False, here
-    by_axes, most = turned(p, v, S, low, high)
+    gain = pulled(p, v, spread, low, high, middle, radius, where, top)[0]
+    if pulled(p, v, other, low, high, middle, radius, where, top)[0] < gain:
+        spread[:] = other  # two diagonals above S: one or the other holds
+    gain, pull = pulled(p, v, here, low, high, middle, radius, where, top)
+    bound = min(bound, base + slack + gain)
+    asked = needed - (gain - top.sum())
+    if bound <= best or not shrink(p, v, here, top, asked, middle, pull, low, high, hole):
+        return min(bound, best), value, tau, mean, nothing, where, hole, False, here, v, inner
+    by_axes, most = turned(p, v, S, low, high, middle, radius)
     bound = min(bound, base + np.sqrt(d) * slack + by_axes)
     next_place(p, v, S, spread, most < 1.0, low, high, where)
-    return bound, value, tau, mean, mine, where, hole, most < 1.0, here
+    return bound, value, tau, mean, mine, where, hole, most < 1.0, here, v, inner
 
 
 @compiled
@@ -466,7 +559,7 @@ def survey(
     slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + 2.0 * error
     slack += abs(1.0 - whole) / mass  # tau is off by as much as weights do not sum to 1
     below, above = low - p, high - p
-    reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part)
+    reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part, 0.0 * p, np.inf)
     mine = keep[:reached].copy()
     ones, S, full, diagonal = np.ones(reached), np.empty((d, d)), np.empty((d, d)), np.empty(d)
     other = np.empty((d, d))

@@ -361,6 +361,10 @@ class Similarity(ABC):
         rounds = 1 if self.costs_all_pairs and self.n > LOOKED_AT else ROUNDS
         return top_by_products(lambda y: self.gradient(others, y)[others], others.size, rounds)
 
+    def low_rank(self, objects: Ints, shift: float | Floats) -> bool:
+        """Whether ``expanded`` writes any number of objects as rows of few columns."""
+        return False
+
     def expanded(
         self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
     ) -> Expansion:

@@ -116,6 +116,9 @@ class LowRank(OfRows):
         trace = self.formula.factor * (sums.squares - float(sums.rows @ sums.rows) / self.n)
         return max(trace / kappa, 1e-300) if kappa > 0.0 else np.inf
 
+    def low_rank(self, objects: Ints, shift: float | Floats) -> bool:
+        return float(np.min(self.self_similarities(objects) + shift)) > 0.0
+
     def expanded(
         self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
     ) -> Expansion:

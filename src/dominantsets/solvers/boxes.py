@@ -18,9 +18,10 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import boxes
 from dominantsets.compiled.boxes import EPS
 from dominantsets.similarity.expansion import Expansion
+from dominantsets.solvers.anchors import WIDER, Balls
 from dominantsets.solvers.problem import Point
+from dominantsets.solvers.result import DominantSet
 
-FEWER = 0.8  # a box keeps a list of its own objects where it is this much shorter than its parent's
 LISTS_BYTES = 2**30  # of such lists; beyond it boxes go on with those of their ancestors
 LEAST_BEND = 0.05  # along concave coordinates boxes are divided too, where nothing else is left to do
 NOBODY = np.empty(0, dtype=np.int32)
@@ -38,10 +39,14 @@ class Box:
     p: Floats  # where it is looked at next
     guess: float  # a lower bound of tau there
     bound: float  # no x with U'x in the box has a higher f
+    of: BoxedProblem
     value: float = -np.inf  # f of the point that was looked at
     tau: float = 0.0
     at: Floats = field(default_factory=lambda: np.empty(0))  # where it was looked at
     mean: Floats = field(default_factory=lambda: np.empty(0))  # of that point's support
+    image: Floats = field(default_factory=lambda: np.empty(0))  # v of that look
+    inner: Floats = field(default_factory=lambda: np.empty(0))  # the diagonal of the scatter of that support
+    listed: bool = False  # whether the objects are those of this box
     here: Floats = field(default_factory=lambda: np.empty(0))  # as spread, but for that look only
     hole: Floats = field(default_factory=lambda: np.empty((0, 2)))  # what no good x has, for each coordinate
     reached: NDArray[np.int32] = field(default_factory=lambda: NOBODY)  # objects, until a list is made
@@ -50,7 +55,15 @@ class Box:
     before: float = np.inf  # what the bound must be below for another look to be worth it
     excess: float = np.inf  # how far the bound is above what would do
 
-    def parts(self, narrowest: Floats) -> list[Box]:
+    def look(self, best: float) -> None:
+        """Look at the box: a bound, of which nothing up to ``best`` matters."""
+        self.of.look(self, best)
+
+    def point(self) -> Point:
+        """The point x that was looked at."""
+        return self.of.point_at(self.at, self.tau, self.objects, self.of.numbers)
+
+    def parts(self) -> list[Box]:
         """What to look at next: the box itself from a better place, or two halves; nothing, if too small.
 
         Where f is concave along all coordinates the best place is known, and halves would not help.
@@ -61,7 +74,7 @@ class Box:
         again = self.concave or gain.sum() <= 0.5 * self.excess
         if again and self.bound < self.before and (self.p != self.at).any():
             return [self._child(self.low, self.high, self.p)]
-        gain = np.where(width > narrowest, np.maximum(bend, LEAST_BEND) * width**2, 0.0)
+        gain = np.where(width > self.of.narrowest, np.maximum(bend, LEAST_BEND) * width**2, 0.0)
         if not gain.any():
             return []
         j = int(gain.argmax())
@@ -71,16 +84,28 @@ class Box:
         left, right = (min(middle, first), max(middle, second)) if inside else (middle, middle)
         halves = []
         for a, b in ((self.low[j], left), (right, self.high[j])):
-            low, high, p = self.low.copy(), self.high.copy(), self.p.copy()
+            low, high = self.low.copy(), self.high.copy()
             low[j], high[j] = a, b
-            p = np.minimum(np.maximum(p, low), high)
-            p[j] = 0.5 * (a + b) if self.spread[j] >= 1.0 else p[j]
+            p = np.where(self.spread >= 1.0, self._balanced(0.5 * (low + high)), self.p)
+            if self.listed:
+                p = np.minimum(np.maximum(p, self.low), self.high)
+            else:
+                p = np.minimum(np.maximum(p, low), high)
             halves.append(self._child(low, high, p))
         return halves
 
+    def _balanced(self, middle: Floats) -> Floats:
+        """The place from which the bound is level in the middle of a box: where p - v(p) / spread is.
+
+        v is taken to move with p as the scatter of the support has it, along each coordinate.
+        """
+        r = np.maximum(self.here, 1.0)
+        moves = np.minimum(self.inner, 0.95 * r)
+        return np.asarray((middle * (r - 1.0) + self.image - moves * self.at) / (r - moves))
+
     def _child(self, low: Floats, high: Floats, p: Floats) -> Box:
         same = low is self.low
-        child = Box(low, high, self.objects, self.spread.copy(), p, 0.0, self.bound)
+        child = Box(low, high, self.objects, self.spread.copy(), p, 0.0, self.bound, self.of)
         # tau is convex in p, with the mean of the support as its slope; less what rounding may do
         child.guess = self.tau + float(self.mean @ (p - self.at)) - 1e-9 * (abs(self.tau) + abs(self.value))
         if same:
@@ -109,7 +134,8 @@ class BoxedProblem:
         boxes.dominating(S, self._spread)
         constant = offset + float(centre @ centre)
         reach = longest + float(np.sqrt(centre @ centre))
-        self.rounding = 16.0 * (d + 8.0) * EPS * (reach**2 + heaviest + abs(constant)) + error
+        # what moved and turned rows, their biases and the constant may be off, in f
+        self.rounding = 16.0 * (d + 8.0) * EPS * (reach**2 + heaviest) + 8.0 * EPS * abs(constant) + error
         # what is added to the bound of a box at most, so that nothing finer can be told apart
         spans = 16.0 * d * longest**2 / boxes.LEAST
         self.finest = 4.0 * self.rounding + spans * boxes.relative_error(n, d)
@@ -118,13 +144,32 @@ class BoxedProblem:
         self._everybody = everybody
         self._local = threading.local()
         self._kept = 0
+        self.low, self.high = self.Y.min(axis=0), self.Y.max(axis=0)
+        self.narrowest = NARROWEST * np.maximum(self.high - self.low, 1e-300)
+        self._ball = (np.zeros(d), np.inf)
+        self._centre, self._axes = centre, axes
+        self.numbers: Ints = np.arange(n)  # that the objects have elsewhere
 
-    def root(self, x: Point) -> Box:
-        """The box of all rows; along concave directions it is looked at where x is, by places of objects."""
-        low, high = self.Y.min(axis=0), self.Y.max(axis=0)
-        self.narrowest = NARROWEST * np.maximum(high - low, 1e-300)
-        p = np.where(self._spread < 1.0, x.weights @ self.Y[x.support], 0.5 * (low + high))
-        return Box(low, high, self._everybody, self._spread.copy(), p, -np.inf, np.inf)
+    def confine(self, balls: Balls) -> None:
+        """From now on only U'x in one of some balls is looked for."""
+        centers, radii = (balls.centers - self._centre) @ self._axes, balls.radii[:, None]
+        wider = (WIDER - 1.0) * float(np.abs(centers).max() + radii.max())
+        self.low = np.maximum(self.low, (centers - radii).min(axis=0) - wider)
+        self.high = np.minimum(self.high, (centers + radii).max(axis=0) + wider)
+        self._ball = (balls.middle - self._centre) @ self._axes, balls.radius + wider
+
+    def root(self, objects: Ints, best: DominantSet) -> Box:
+        """The box of all U'x, objects by their numbers elsewhere.
+
+        Along concave directions it is looked at where the best set so far is, if that has these objects.
+        """
+        self.numbers = objects
+        low, high = self.low.copy(), self.high.copy()
+        p = 0.5 * (low + high)
+        places = np.minimum(np.searchsorted(objects, best.members), objects.size - 1)
+        if (objects[places] == best.members).all():
+            p = np.where(self._spread < 1.0, np.clip(best.weights @ self.Y[places], low, high), p)
+        return Box(low, high, self._everybody, self._spread.copy(), p, -np.inf, np.inf, self)
 
     def look(self, box: Box, best: float) -> None:
         """A pass over the objects of a box: a bound, of which nothing up to ``best`` matters."""
@@ -132,22 +177,24 @@ class BoxedProblem:
         before, box.at = box.bound, box.p
         found = boxes.visit(
             self.Y, self.beta, self.inverse, box.objects, box.p, box.low, box.high, box.spread, box.guess,
-            best, self._units, s, keep, part,
+            best, self._units, self._ball, s, keep, part,
         )  # fmt: skip
-        bound, box.value, box.tau, box.mean, box.reached, box.p, box.hole, box.concave, box.here = found
+        bound, box.value, box.tau, box.mean, box.reached, box.p, box.hole, box.concave, box.here = found[:9]
+        box.image, box.inner = found[9:]
         # looked at twice from the same box: only while it closes in
         box.before = np.inf if box.looks == 0 else best + 0.5 * (before - best)
         box.bound = min(before, bound)  # both hold
         box.excess = box.bound - best
 
     def keep_list(self, box: Box, others: Iterable[Box]) -> None:
-        """Give a box a list of its own objects where that pays and there is room beside the others'."""
+        """Give a box a list of its own objects where there is room beside the others'."""
         if self._kept > LISTS_BYTES:
             self._kept = sum({id(other.objects): other.objects.nbytes for other in others}.values())
-        wanted = box.concave or box.reached.size < FEWER * box.objects.size
-        if wanted and self._kept <= LISTS_BYTES:
+        if box.reached.size == box.objects.size:
+            box.listed = True
+        elif self._kept <= LISTS_BYTES:
             self._kept += box.reached.nbytes
-            box.objects = box.reached
+            box.objects, box.listed = box.reached, True
         else:  # spread is that of fewer objects than are listed: others could be seen from outside the box
             box.p = np.minimum(np.maximum(box.p, box.low), box.high)
         box.reached = NOBODY
@@ -169,10 +216,6 @@ class BoxedProblem:
             self.Y, self.beta, self.inverse, objects, p, low, high, self._units, s, keep, part
         )
         return int(verdict), float(tau), mine
-
-    def point(self, box: Box, objects: Ints) -> Point:
-        """The point x that was looked at in a box, by the numbers that the objects have elsewhere."""
-        return self.point_at(box.at, box.tau, box.objects, objects)
 
     def point_at(self, p: Floats, tau: float, mine: NDArray[np.int32], objects: Ints) -> Point:
         """x(p) on some objects, by the numbers that they have elsewhere."""

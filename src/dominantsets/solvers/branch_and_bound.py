@@ -1,11 +1,15 @@
-r"""The dominant set of highest value, with proof: branch and bound over boxes in the space of U'x.
+r"""The dominant set of highest value, with proof: columns, then branch and bound in the space of U'x.
 
-A look at a box costs one pass over the objects that points in it can have, and bounds f on all of it; boxes
-with a bound up to the best value that was found are done with, the others are divided, best first.
+The columns of the similarity bound f in any dimension, and leave few places where something better may be.
+There boxes are looked at: it costs one pass over the objects that points in a box can have, and bounds f on
+all of it. Boxes with a bound up to the best value that was found are done with, the others are divided, best
+first.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any, Protocol
@@ -13,17 +17,26 @@ from typing import Any, Protocol
 import numpy as np
 
 from dominantsets._checks import check_int, check_real
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.boxes import EPS
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.threads import parallel_map
+from dominantsets.similarity.base import EXPANDED
+from dominantsets.similarity.expansion import Expansion
+from dominantsets.solvers.anchors import Part, RowAnchors, column_tops, trivial_bound
 from dominantsets.solvers.boxes import Box, BoxedProblem
-
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Point
 from dominantsets.solvers.result import HALTING, DominantSet, Status
 
 BATCH = 8  # boxes that are divided at a time, side by side; the same for every number of threads
+CLIMBS = 8  # sets that are looked for from columns that allow the highest values
+SPEED = 6e9  # products and comparisons of columns per second, roughly, on two cores
+CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
+GROUPED = 0.25  # of it, roughly, in data with groups, where objects of others are left out
+SOON, LATER = 1.0 / 3.0, 0.75  # of the time that columns may take: with that before boxes, or after them
+PATIENCE = 15.0  # seconds that are shared where the time is not limited
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +56,8 @@ class GlobalOptimum:
     n_nodes : int
         Looks at boxes: passes over the objects that are left in them.
     status : Status
-        Why the search ended: ``CONVERGED`` where proven, ``MAX_ITER`` where nodes were used up.
+        Why the search ended: ``CONVERGED`` where proven, ``MAX_ITER`` where nodes were used up, ``STALLED``
+        where nothing finer can be said: only columns bound the value, or rounding hides the rest.
     """
 
     cluster: DominantSet
@@ -66,7 +80,7 @@ class Search:
     """How far a search for the global optimum goes; see :func:`global_optimum`."""
 
     tol: float = 1e-9
-    max_nodes: int = 100_000
+    max_nodes: int = 300_000
 
     def checked(self) -> Search:
         """The settings, if a search can use them."""
@@ -98,17 +112,22 @@ class Solvable(Protocol):
 
 
 class _Run:
-    """Boxes that are open, the best cluster so far, and what it takes to be better."""
+    """What is open, the best cluster so far, and what it takes to be better."""
 
     def __init__(self, problem: Solvable, options: SolverOptions, monitor: Monitor, search: Search) -> None:
         self.problem, self.options, self.monitor, self.search = problem, options, monitor, search
         self.best = problem.solve(options, monitor, "vertex")
         self.objects: Ints = problem.living()
-        shift = problem.shift_of(self.objects)
-        self.boxed = BoxedProblem(problem.similarity.expanded(self.objects, shift), shift)
+        self.shift = problem.shift_of(self.objects)
+        self.largest = float(problem.similarity.largest())
+        self.ceiling = trivial_bound(self.largest, self.shift, self.objects.size)  # no f is higher
         self.open: list[tuple[float, int, Box]] = []
-        self.too_small = -float("inf")  # the largest bound of a box that cannot be divided
+        self.left = float("inf")  # the largest bound of what cannot be divided: all, until there are boxes
+        # what is added to bounds for rounding: of f itself, and later of boxes
+        self.finest = 16.0 * EPS * (abs(self.largest) + float(np.max(np.abs(self.shift))))
         self.n_nodes = self._pushed = 0
+        self._interrupts = DeferredInterrupt()
+        self._until: float | None = None  # when boxes leave the rest of the time to columns, and columns end
 
     @property
     def f(self) -> float:
@@ -117,34 +136,135 @@ class _Run:
     @property
     def done(self) -> float:
         """The f up to which a bound does not matter: more than rounding above the best."""
-        unit = self.best.unit
-        return self.f + float(max(self.search.tol * unit, self.boxed.finest))
+        return self.f + max(self.search.tol * self.best.unit, self.finest)
 
     @property
     def bound(self) -> float:
         """No point has a higher f: boxes are closed below ``done``, and the others are here."""
-        return max(self.done, self.too_small, -self.open[0][0] if self.open else self.done)
+        boxes = max(self.done, self.left, -self.open[0][0] if self.open else self.done)
+        return max(self.f, min(self.ceiling, boxes))
+
+    def go(self) -> Status:
+        """Search until the best is proven, or something ends it."""
+        if self.best.status in HALTING:
+            return self.best.status
+        rows = self.problem.similarity.low_rank(self.objects, self.shift)
+        try:
+            with self._interrupts:
+                return self._by_rows() if rows else self._by_columns()
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+
+    def _halt(self) -> Status | None:
+        """What ends the search here, if anything does."""
+        self._interrupts.check()
+        if self._until is not None and time.perf_counter() >= self._until:
+            return Status.TIME_LIMIT
+        return self.monitor.report(self.n_nodes, self.best.value, self.bound - self.f, len(self.best))
+
+    # columns --------------------------------------------------------------------------------------------
+
+    def _by_columns(self) -> Status:
+        """The columns of any similarity, and boxes where there are few objects."""
+        similarity, halting = self.problem.similarity, _Halting(self._halt)
+        tops = column_tops(similarity, self.objects, self.shift, self.largest, self.f, halting)
+        self.ceiling = min(self.ceiling, max(float(tops.max()), self.f))
+        self._climb_from(tops, halting)
+        if self.bound <= self.done:
+            return Status.CONVERGED
+        if halting.status is not None:
+            return halting.status
+        if self.objects.size > EXPANDED:
+            return Status.STALLED
+        boxed = BoxedProblem(similarity.expanded(self.objects, self.shift), self.shift)
+        return self._by_boxes([(boxed, self.objects)])
+
+    def _by_rows(self) -> Status:
+        """Boxes near anchors, whose columns are looked at before where that is soon done, or else after."""
+        expansion = self.problem.similarity.expanded(self.objects, self.shift)
+        halting = _Halting(self._halt)
+        n, d = expansion.rows.shape
+        began, deadline = time.perf_counter(), self.monitor.deadline
+        patience = PATIENCE if deadline is None else max(0.0, deadline - began)
+        needed = n * n * (d + 8.0) / SPEED  # seconds that all columns take at most
+        if CLOSER * needed <= SOON * patience:
+            anchors = RowAnchors(expansion, self.shift, self.done)
+            anchors.look(halting, began + SOON * patience)
+            self._climb_from(anchors.values, halting)
+            if self.done > anchors.floor:  # something better leaves less room
+                anchors = RowAnchors(expansion, self.shift, self.done)
+                anchors.look(halting, time.perf_counter() + SOON * patience)
+            self.ceiling = min(self.ceiling, anchors.bound)
+            if halting.status is not None:
+                return halting.status
+            return self._by_boxes([self._confined(expansion, part) for part in anchors.parts(self.done)])
+        later = GROUPED * needed <= LATER * patience
+        if later and deadline is not None:
+            self._until = deadline - GROUPED * needed
+        status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
+        if not later or status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED):
+            return status
+        # without a limit columns get as long as boxes had
+        self._until = None if deadline is not None else 2.0 * time.perf_counter() - began
+        anchors = RowAnchors(expansion, self.shift, self.done)
+        anchors.look(halting, -np.inf)
+        self.ceiling = min(self.ceiling, anchors.bound)
+        return Status.CONVERGED if self.bound <= self.done else status
+
+    def _confined(self, expansion: Expansion, part: Part) -> tuple[BoxedProblem, Ints]:
+        """The problem of the objects within reach of a part of the space."""
+        U, bias, own, offset, error = expansion
+        mine = part.objects
+        some = Expansion(U[mine], bias[mine], own if own.size == 1 else own[mine], offset, error)
+        boxed = BoxedProblem(some, self.shift if np.ndim(self.shift) == 0 else self.shift[mine])
+        boxed.confine(part.balls)
+        return boxed, self.objects[mine]
+
+    def _climb_from(self, tops: Floats, halting: _Halting) -> None:
+        """Look for better sets from the objects with the highest columns that are in none that was found."""
+        tops = tops.copy()
+        for _ in range(CLIMBS):
+            y = int(tops.argmax())
+            if tops[y] <= self.done or halting():
+                return
+            start = Point(self.objects[y : y + 1], np.ones(1))
+            found = self.problem.solve_from(start, self.options, self.monitor)
+            self._take(found)
+            tops[y] = tops[np.searchsorted(self.objects, found.members)] = -np.inf
+
+    def _take(self, found: DominantSet) -> None:
+        if found.value > self.best.value:
+            self.best = found
+
+    # boxes ----------------------------------------------------------------------------------------------
+
+    def _by_boxes(self, parts: list[tuple[BoxedProblem, Ints]]) -> Status:
+        """Divide boxes until the best is proven, or something ends it between two batches."""
+        self.finest = max([self.finest, *(boxed.finest for boxed, _ in parts)])
+        roots = [boxed.root(objects, self.best) for boxed, objects in parts]
+        for k in range(0, len(roots), BATCH):
+            self.look(roots[k : k + BATCH])
+        self.left = -float("inf")
+        while self.open and self.open[0][2].bound > self.done:
+            halt = Status.MAX_ITER if self.n_nodes >= self.search.max_nodes else self._halt()
+            if halt is not None:
+                return halt
+            self.look(self.divided())
+        return Status.CONVERGED if self.left <= self.done else Status.STALLED
 
     def look(self, some: list[Box]) -> None:
         """Look at boxes side by side, then take what they gave in their order."""
         done = self.done
-        parallel_map(
-            lambda part: self.boxed.look(some[part.start], done), [slice(k, k + 1) for k in range(len(some))]
-        )
+        parallel_map(lambda part: some[part.start].look(done), [slice(k, k + 1) for k in range(len(some))])
         self.n_nodes += len(some)
         for box in some:
-            if box.value > self.f + self.boxed.rounding:
-                self._climb(box)
+            if box.value > self.f + box.of.rounding:
+                self._take(self.problem.solve_from(box.point(), self.options, self.monitor))
         for box in some:
             if box.bound > self.done:
-                self.boxed.keep_list(box, (entry[2] for entry in self.open))
+                box.of.keep_list(box, (entry[2] for entry in self.open))
                 heappush(self.open, (-box.bound, self._pushed, box))
                 self._pushed += 1
-
-    def _climb(self, box: Box) -> None:
-        found = self.problem.solve_from(self.boxed.point(box, self.objects), self.options, self.monitor)
-        if found.value > self.best.value:
-            self.best = found
 
     def divided(self) -> list[Box]:
         """Take the boxes of highest bound: what to look at in their place."""
@@ -154,32 +274,23 @@ class _Run:
             if box.bound <= self.done:
                 self.open.clear()  # all others are no better
                 break
-            parts = box.parts(self.boxed.narrowest)
+            parts = box.parts()
             if not parts:
-                self.too_small = max(self.too_small, box.bound)
+                self.left = max(self.left, box.bound)
             out += parts
         return out
 
-    def halted(self) -> Status | None:
-        if self.n_nodes >= self.search.max_nodes:
-            return Status.MAX_ITER
-        return self.monitor.report(self.n_nodes, self.best.value, self.bound - self.f, len(self.best))
 
-    def go(self) -> Status:
-        """Search until the best is proven, or something ends it between two batches."""
-        places = np.searchsorted(self.objects, self.best.members)
-        self.look([self.boxed.root(Point(places, self.best.weights))])
-        try:
-            with DeferredInterrupt() as interrupts:
-                while self.open and self.open[0][2].bound > self.done:
-                    halt = self.halted()
-                    if halt is not None:
-                        return halt
-                    interrupts.check()
-                    self.look(self.divided())
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        return Status.CONVERGED if self.too_small <= self.done else Status.STALLED
+class _Halting:
+    """Whether something has ended the search, and what it was."""
+
+    def __init__(self, halt: Callable[[], Status | None]) -> None:
+        self._halt = halt
+        self.status: Status | None = None
+
+    def __call__(self) -> bool:
+        self.status = self.status or self._halt()
+        return self.status is not None
 
 
 def optimise(
@@ -188,8 +299,10 @@ def optimise(
     """The best dominant set among the objects of a problem that are alive."""
     if options.algorithm == "exact":
         best = problem.solve(options, monitor, "vertex")
-        gap = best.global_gap or 0.0
-        return GlobalOptimum(best, best.value + gap, gap, True, 1, best.status)
+        assert best.global_gap is not None  # the tree has the value of every maximum, weak ones too
+        done = search.tol * best.unit + 16.0 * EPS * (abs(best.value) + abs(best.shift))
+        proven = best.global_gap <= max(done, 2.0 * best.gap)
+        return GlobalOptimum(best, best.value + best.global_gap, best.global_gap, proven, 1, best.status)
     run = _Run(problem, options, monitor, search)
     status = run.go()
     bound, done = run.bound + problem.shift, run.done + problem.shift

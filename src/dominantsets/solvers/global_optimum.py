@@ -18,7 +18,7 @@ def global_optimum(
     *,
     shift: float = 0.0,
     tol: float = 1e-9,
-    max_nodes: int = 100_000,
+    max_nodes: int = 300_000,
     max_time: float | None = None,
     callback: Callback | None = None,
 ) -> GlobalOptimum:
@@ -29,8 +29,10 @@ def global_optimum(
     :math:`f = |U^T x|^2 + 2 b^T x + m - \sum \kappa_i x_i^2`, and all that is not concave is in the d numbers
     :math:`U^T x`: boxes of these are bounded by one pass over the objects, and divided
     (docs/theory-global.md). Directions along which f is concave are not divided, so that with a large shift
-    many features do no harm. Path-based similarity is solved exactly in any case. Other similarities are
-    taken up to 300 objects, by the eigenvectors of their matrix, and proven for about ten.
+    many features do no harm. Before, the columns of the similarity bound f in any dimension, and leave few
+    places where something better may be. Path-based similarity is solved exactly in any case. Matrices,
+    kernels and graphs have the bound by columns, for any number of objects; up to 300 objects boxes are
+    divided too, by the eigenvectors of their matrix, which proves about ten.
 
     Parameters
     ----------
@@ -40,11 +42,12 @@ def global_optimum(
     shift : float, default=0.0
         The shift :math:`\alpha`, as in :func:`solve`.
     tol : float, default=1e-9
-        Proven means a ``global_gap`` of at most tol × max(f, f + shift), or of what rounding allows.
-    max_nodes : int, default=100_000
+        Proven means a ``global_gap`` of at most tol × ``cluster.unit``, or of what rounding allows.
+    max_nodes : int, default=300_000
         Looks at boxes after which the search ends with what it has.
     max_time : float, optional
-        Seconds after which it does.
+        Seconds after which it does. All columns of n objects take time that grows with n²: where it is
+        too short for them, the bound may be no better than the trivial one.
     callback : callable, optional
         Called between batches of boxes with a :class:`Progress`, where ``n_iter`` are nodes and ``gap`` is
         the global one; return True to stop.

@@ -104,12 +104,13 @@ def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) ->
     similarity = problem.similarity.require_path()
     run = _Pass(similarity.tree, similarity.top, problem.shift, problem.alive)
     best = run.maxima()[:1]
-    # weak maxima, which ties make, are no dominant sets and may be higher: then nothing is the best of all
-    highest = bool(run.value[best[0]] >= run.value[run.maxima(weak=True)[0]])
+    # weak maxima, which ties make, are no dominant sets and may be higher
+    above = float(run.value[run.maxima(weak=True)[0]] - run.value[best[0]])
     x, _ = run.weights(best)
     halt = monitor.report(1, float(run.value[best[0]]), 0.0, int(np.count_nonzero(x)))
-    found = certify(problem, run.outcome(int(best[0]), x, halt, best=highest), options)
-    return replace(found, strict=run.strict(int(best[0])))
+    found = certify(problem, run.outcome(int(best[0]), x, halt, best=True), options)
+    assert found.global_gap is not None
+    return replace(found, strict=run.strict(int(best[0])), global_gap=found.global_gap + max(above, 0.0))
 
 
 def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[DominantSet]:
