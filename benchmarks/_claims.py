@@ -116,7 +116,7 @@ def strictness(
         yield f"not {word}", not is_strict(tuple(int(i) for i in found.members))
 
 
-def answer(found: Any, problem: Problem, tol: float = 1e-8) -> Iterator[Claim]:
+def answer(found: Any, problem: Problem, tol: float = 1e-10) -> Iterator[Claim]:
     """What a DominantSet claims: convergence, strictness, and how much better another point may be."""
     yield from strictness(found, problem.strict, form=problem)
     f, gap, unit = problem.at(found)

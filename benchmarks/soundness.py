@@ -53,6 +53,7 @@ EXACT = 60  # members up to which strictness is worked out in rationals
 STEPS = 20
 FEW, MANY = 300, 20_000  # iterations of solvers that may go on for ever, and of the others
 SAVED_EVERY = 2_000
+KEPT = 10  # examples of each kind of fault that the file keeps
 ALWAYS = ("auto", "working-set")
 IN_TURN = (
     "fw", "away", "inimdyn", "replicator", "exponential-replicator", "trajectory", "shrink-expand",
@@ -80,7 +81,7 @@ class Tally:
 
     def false(self, what: str, seed: int, **details: Any) -> None:
         self.count(what)
-        if len(self.found) < 40:
+        if sum(one["what"] == what for one in self.found) < KEPT:
             self.found.append({"what": what, "problem": seed, **details})
 
     def made(self) -> int:
@@ -94,7 +95,9 @@ class Tally:
             self.counts[name] = self.counts.get(name, 0) + count
         for name, (value, seed) in content["worst"].items():
             self.measure(name, value, seed)
-        self.found = (self.found + content["found"])[:40]
+        for one in content["found"]:
+            if sum(other["what"] == one["what"] for other in self.found) < KEPT:
+                self.found.append(one)
 
     def content(self) -> dict[str, Any]:
         return {"counts": dict(sorted(self.counts.items())), "worst": self.worst, "found": self.found}

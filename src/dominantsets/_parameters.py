@@ -29,7 +29,7 @@ MOVED = {
 DEFAULTS: dict[str, dict[str, Any]] = {
     "solver_params": {
         "start": "vertex",
-        "tol": 1e-8,
+        "tol": 1e-10,
         "max_iter": 100_000,
         "cutoff": 2e-12,
         "algorithm_params": None,

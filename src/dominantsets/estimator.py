@@ -95,7 +95,7 @@ class DominantSets(
     algorithm : str, default="auto"
         The solver by its name, see :func:`solve`.
     solver_params : dict, optional
-        Any of ``start`` ("vertex", "barycenter", "global", an object or weights), ``tol`` (1e-8: the
+        Any of ``start`` ("vertex", "barycenter", "global", an object or weights), ``tol`` (1e-10: the
         relative gap at which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff``
         (2e-12: members have a weight above it) and ``algorithm_params``, see :func:`solve`.
     min_cluster_size : int, default=1

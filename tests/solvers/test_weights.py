@@ -179,7 +179,7 @@ def test_weights_that_cannot_be_meant(weights, message):
 
 def test_what_cannot_have_weights_says_so():
     with pytest.raises(ValueError, match="needs a shift above 0 here, got 0"):
-        solve(neighbor_graph(100), sample_weight=np.ones(100))
+        solve(neighbor_graph(100), sample_weight=np.full(100, 2.0))
     with pytest.raises(ValueError, match="weld=True gives seeds equal weights"):
         solve(random_similarity(5), sample_weight=np.ones(5), seeds=0, weld=True)
     with pytest.raises(ValueError, match="seed 2 has the weight 0"):
@@ -187,7 +187,7 @@ def test_what_cannot_have_weights_says_so():
     with pytest.raises(ValueError, match="algorithm='exact' takes no weights"):
         solve(path(random_distances(5, 0, ties=False)), sample_weight=np.ones(5), algorithm="exact")
     with pytest.raises(ValueError, match="needs a shift above"):
-        solve(random_similarity(5), sample_weight=np.ones(5), shift=-5.0)
+        solve(random_similarity(5), sample_weight=np.full(5, 2.0), shift=-5.0)
 
 
 @pytest.mark.filterwarnings("ignore:the set has none of its")

@@ -23,7 +23,7 @@ from dominantsets.similarity.factory import PRECOMPUTED
 from dominantsets.solvers import DominantSet, solve
 from dominantsets.solvers.result import End
 
-TOL = 1e-8  # the estimator's own
+TOL = 1e-10  # the estimator's own
 SHIFTS = ("auto", "guaranteed", "sufficient")
 AFFINITIES_FOR_FEATURES = ("auto", *(name for name in AFFINITIES if name not in PRECOMPUTED))
 CONVERSIONS = ("auto", "max", "gaussian", "path")

@@ -145,7 +145,7 @@ def multistart(
     shift: float = 0.0,
     algorithm: str = "auto",
     start: str = "vertex",
-    tol: float = 1e-8,
+    tol: float = 1e-10,
     max_iter: int = 100_000,
     max_time: float | None = None,
     cutoff: float = 2e-12,
@@ -182,7 +182,7 @@ def multistart(
         "pairwise".
     start : {"vertex", "barycenter"}, default="vertex"
         All mass on the sampled object, or half of it, the rest spread over the others.
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000
         Largest number of iterations for a start.

@@ -207,7 +207,7 @@ def peel(
     shift: float = 0.0,
     algorithm: str = "auto",
     start: Any = "vertex",
-    tol: float = 1e-8,
+    tol: float = 1e-10,
     max_iter: int = 100_000,
     max_time: float | None = None,
     cutoff: float = 2e-12,
@@ -239,7 +239,7 @@ def peel(
         As in :func:`solve`; "global": each cluster is the best one of what is left. An object or
         weights hold for the first cluster; the later ones start at their vertex (those that multiply
         weights: at their barycenter).
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         Relative gap at which a cluster counts as converged.
     max_iter : int, default=100_000
         Largest number of iterations for a cluster.

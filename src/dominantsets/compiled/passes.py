@@ -492,7 +492,7 @@ def small_climb(
         length = np.sqrt(np.sum(g * g))
         bound = 2.0 * reach * length
         unit = max(abs(f), abs(shift), reach * np.sqrt(np.sum(w * w)))
-        level = 4.0 * EPS * unit * (1.0 + np.sqrt(members.size))
+        level = 4.0 * EPS * unit * (1.0 + members.size)
         if bound <= max(tol / mass_of(inverse, members), level) or members.size < d:
             break
         first, second = np.zeros(d), np.zeros((d, d))

@@ -103,9 +103,12 @@ class LowRank(OfRows):
         if trace >= most * min(self.n_features, self.n - 1) or self.n * self.n_features**2 > CHEAP:
             return False
         objects = np.arange(self.n)
-        scale = 1.0 / (self.self_similarities(objects) + shift)
-        top = float(np.linalg.eigvalsh(self.rows.scatter(self.recipe, objects, scale))[-1])
+        top = float(np.linalg.eigvalsh(self.jacobian_of(objects, self.kappa_of(objects, shift)))[-1])
         return top < 1.0 - 1e-9
+
+    def jacobian_of(self, objects: Ints, kappa: Floats) -> Floats:
+        """The matrix J of some objects, or a smaller one with the same eigenvalues above 0."""
+        return self.rows.scatter(self.recipe, objects, np.broadcast_to(1.0 / kappa, objects.size))
 
     def scatter_over(self, kappa: float) -> float:
         r"""The trace of :math:`\sum (u_i - \bar u)(u_i - \bar u)^T / \kappa`: above J of any objects.
@@ -195,7 +198,7 @@ class LowRank(OfRows):
         return self.largest()
 
     def kappa_of(self, objects: Ints, shift: Any) -> Floats:
-        if self.formula.has_bias or self.formula.unit:  # under cosine that of rows of length 0 is less
+        if self.formula.has_bias or (self.formula.unit and self.sums.shortest > 0.0):
             return np.atleast_1d(self.least_own + shift)
         return np.asarray(self.self_similarities(objects) + shift)
 

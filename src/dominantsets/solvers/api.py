@@ -18,7 +18,7 @@ from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
-from dominantsets.solvers.dual import DENSE_LIMIT, Dual
+from dominantsets.solvers.dual import DENSE_LIMIT, Jacobian
 from dominantsets.solvers.exponential import replicate_exponentially
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
@@ -102,11 +102,9 @@ class HostProblem(Problem):
         kappa = self.similarity.kappa_of(objects, self.shift_of(objects))
         if self.similarity.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
             return None
-        dual = Dual(self)
-        if min(objects.size, dual.d) > DENSE_LIMIT:
+        if min(objects.size, self.similarity.terms) > DENSE_LIMIT:
             return None
-        middle = dual.image(objects, np.full(objects.size, 1.0 / objects.size))
-        return dual.jacobian_on(objects, middle).room(objects.size)
+        return Jacobian(self.similarity.jacobian_of(objects, kappa)).room(objects.size)
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor
@@ -177,7 +175,7 @@ def solve(
     algorithm: str = "auto",
     start: Any = "vertex",
     shift: float = 0.0,
-    tol: float = 1e-8,
+    tol: float = 1e-10,
     max_iter: int = 100_000,
     max_time: float | None = None,
     algorithm_params: dict[str, Any] | None = None,
@@ -213,7 +211,7 @@ def solve(
     shift : float, default=0.0
         The shift :math:`\alpha`: the larger, the larger the cluster. The same as adding
         :math:`\alpha` to every similarity of two different objects.
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         Converged means a gap of at most tol × ``unit``, or of what rounding leaves. With 0 the solver goes on
         until nothing moves. Replicator dynamics stops when an iteration moves x by at most tol, as in the
         paper: its status is then "steady", or "converged" where the gap says so too.

@@ -218,6 +218,8 @@ def certified(
     unit = max(0.0, float(np.sum(kappa * np.square(weights[members]))))
     error = dual.rounding(x, r)
     strict, undecided = strict_nearby(dual, x, r, error, dual.cap)
+    if strict is False and dual.cap < 1.0:
+        strict = None  # the same members, others of them at the cap, may be a strict maximum
     left = undecided[(x * dual.kappa <= error)[undecided] & (x[undecided] > 0.0)]
     if left.size:
         without = x.copy()

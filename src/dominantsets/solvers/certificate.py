@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -37,10 +36,10 @@ class Verdict(NamedTuple):
 def tolerance(tol: float, unit: float, f: float, shift: float, m: int = 0) -> float:
     """The gap at which a solver stops, and up to which a point of m members counts as converged.
 
-    That is tol units, or what rounding leaves of a gap: a difference of sums of m terms, of the size of f or
-    the shift, with errors that add up as random signs do. No proof rests on it.
+    That is tol units, or what rounding may leave of a gap: a difference of sums of m terms, of the size of f
+    or the shift.
     """
-    return max(tol * unit, 4.0 * EPS * (1.0 + math.sqrt(m)) * max(abs(f), abs(f + shift), abs(shift)))
+    return max(tol * unit, 4.0 * EPS * (1.0 + m) * max(abs(f), abs(f + shift), abs(shift)))
 
 
 def certify(

@@ -101,7 +101,7 @@ class NewtonAscent(Generic[_P]):
         """Why there is nothing left to do, if there is not."""
         if self.point is None:
             return None
-        rounding = self.rounding * (1.0 + math.sqrt(self.point.size))  # as ``certificate.tolerance`` has it
+        rounding = self.rounding * (1.0 + self.point.size)  # as ``certificate.tolerance`` has it
         if self.bound <= max(tol * self.point.unit, rounding):
             return Status.CONVERGED
         if self.stale >= PATIENCE:

@@ -40,7 +40,7 @@ class SolverOptions:
 
     algorithm: str = "auto"
     start: Any = "vertex"
-    tol: float = 1e-8
+    tol: float = 1e-10
     max_iter: int = 100_000
     cutoff: float = 0.0
     trace: bool = False

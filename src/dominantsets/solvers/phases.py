@@ -79,7 +79,7 @@ def trajectory(
     start: Any = "barycenter",
     patience: int = 5,
     regularization: float = 1.0,
-    tol: float = 1e-8,
+    tol: float = 1e-10,
     max_iter: int = 100_000,
     max_time: float | None = None,
     callback: Callback | None = None,
@@ -106,7 +106,7 @@ def trajectory(
         Steps for which a cut must stay the same.
     regularization : float, default=1.0
         The share, from 0 to 1, of the least similarity that is taken off all of them.
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         The dynamics ends where a step moves x by no more than this.
     max_iter : int, default=100_000
         Largest number of steps, and of those of the pruning.

@@ -105,7 +105,7 @@ def ascend_together(
             rounding = _rounding(dual, points)
             kappa = dual.least + points.shift
             sizes = np.maximum(points.mass * kappa, 1.0)  # of the supports, or less
-            settled = bound <= np.maximum(options.tol / points.mass, rounding * (1.0 + np.sqrt(sizes)))
+            settled = bound <= np.maximum(options.tol / points.mass, rounding * (1.0 + sizes))
             stalled = points.stale >= passes.PATIENCE
             over = settled | stalled | (points.passes >= options.max_iter)
             dual.clock.add("newton")

@@ -82,7 +82,7 @@ def cluster(
     n_starts: NStarts = 1,
     random_state: RandomState = 0,
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
-    tol: Annotated[float, typer.Option(help="Relative gap at which a cluster counts as converged.")] = 1e-8,
+    tol: Annotated[float, typer.Option(help="Relative gap at which a cluster counts as converged.")] = 1e-10,
     max_time: MaxTime = None,
     seed: Annotated[
         list[str] | None,

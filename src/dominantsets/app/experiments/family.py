@@ -34,7 +34,7 @@ OURS: dict[str, dict[str, Any]] = {
     "DominantSets, assign=correlation": {"assign": "correlation"},
     MODES: {"assign": "mode"},
 }
-TOL = 1e-8
+TOL = 1e-10
 LIMIT, QUICK_LIMIT = 10.0, 0.25  # seconds for one set
 ALL_LIMIT, QUICK_ALL_LIMIT = 30.0, 2.0  # and for all sets of a data set
 STEPS, QUICK_STEPS = 4_000, 300  # of replicator dynamics for each set that is peeled
