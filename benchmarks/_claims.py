@@ -72,9 +72,9 @@ def of_matrix(A: np.ndarray, shift: float, **more: Any) -> Problem:
 
 
 def of_path(X: np.ndarray, S: Any, shift: float) -> Problem:
-    """Top less the smallest longest step between two numbers."""
-    x, n = [Fraction(float(v)) for v in X[:, 0]], len(X)
-    D = [[abs(a - b) for b in x] for a in x]
+    """Top less the smallest longest step between two numbers; distances are floats, as a tree has them."""
+    x, n = [float(v) for v in X[:, 0]], len(X)
+    D = [[Fraction(abs(a - b)) for b in x] for a in x]
     for k in range(n):
         D = [[min(D[i][j], max(D[i][k], D[k][j])) for j in range(n)] for i in range(n)]
     top = Fraction(float(S.top))

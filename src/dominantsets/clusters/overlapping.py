@@ -311,7 +311,9 @@ def _sorted(
     clusters: list[DominantSet], hits: list[int], complete: bool, method: str, n: int, max_overlap: float
 ) -> DominantSetList:
     """Highest value first, without those that share too much with a better one."""
-    order = sorted(range(len(clusters)), key=lambda k: (-clusters[k].value, int(clusters[k].members[0])))
+    # values that differ by rounding are equal: the lowest member decides
+    values = [float(f"{one.value:.12g}") for one in clusters]
+    order = sorted(range(len(clusters)), key=lambda k: (-values[k], int(clusters[k].members[0])))
     every = DominantSetList(
         [clusters[k] for k in order], np.array(hits, dtype=np.int64)[order], complete, method, n
     )

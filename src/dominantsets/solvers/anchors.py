@@ -186,16 +186,14 @@ class RowAnchors:
             value, _ = columns.top(s, self._share(near), low, keep)
             if value + self._added <= self.floor:
                 continue
-            near = near[np.argsort(-s)[: np.count_nonzero(s > low)]]  # the first ones lift the level soonest
-            if mine.size <= least or radius == 0.0:
-                found.append(Cell(mine, near, low, value))
-                continue
+            used = np.flatnonzero(s > low)
             j = int(rows.var(axis=0).argmax())
             left = rows[:, j] <= q[j]
-            if left.all():  # rows that differ by rounding only
+            if mine.size <= least or radius == 0.0 or left.all():  # all: rows that differ by rounding only
+                near = near[used[np.argsort(-s[used])]]  # the first ones lift the level soonest
                 found.append(Cell(mine, near, low, value))
                 continue
-            waiting += [(mine[left], near), (mine[~left], near)]
+            waiting += [(mine[left], near[used]), (mine[~left], near[used])]
         return found
 
     @property

@@ -34,7 +34,6 @@ BATCH = 8  # boxes that are divided at a time, side by side; the same for every 
 CLIMBS = 8  # sets that are looked for from columns that allow the highest values
 SPEED = 6e9  # products and comparisons of columns per second, roughly, on two cores
 CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
-GROUPED = 0.25  # of it, roughly, in data with groups, where objects of others are left out
 SOON, LATER = 1.0 / 3.0, 0.75  # of the time that columns may take: with that before boxes, or after them
 PATIENCE = 15.0  # seconds that are shared where the time is not limited
 
@@ -198,15 +197,16 @@ class _Run:
             if halting.status is not None:
                 return halting.status
             return self._by_boxes([self._confined(expansion, part) for part in anchors.parts(self.done)])
-        later = GROUPED * needed <= LATER * patience
+        anchors = RowAnchors(expansion, self.shift, self.done)
+        needed = anchors.work / SPEED
+        later = needed <= LATER * patience
         if later and deadline is not None:
-            self._until = deadline - GROUPED * needed
+            self._until = deadline - needed
         status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
         if not later or status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED):
             return status
         # without a limit columns get as long as boxes had
         self._until = None if deadline is not None else 2.0 * time.perf_counter() - began
-        anchors = RowAnchors(expansion, self.shift, self.done)
         anchors.look(halting, -np.inf)
         self.ceiling = min(self.ceiling, anchors.bound)
         return Status.CONVERGED if self.bound <= self.done else status
