@@ -16,6 +16,8 @@ from dominantsets.compiled.jit import compiled, reassociated
 
 EPS = float(np.finfo(np.float64).eps)
 BATCH = 32  # candidates after which the running bound of the level is renewed
+STEPS = 30  # of Newton's method at most, from the level of a column nearby; three are usual
+LEVEL = 1e-6  # how far the weights, which sum to 2, may be off: values are off by its square
 
 
 @compiled
@@ -70,16 +72,51 @@ def _added(P: NDArray[np.float64], row: int, own: float, bias: NDArray[np.float6
         P[row, k] += own + bias[k]
 
 
+@reassociated
+def _sums(s: NDArray[np.float64], share: NDArray[np.float64], level: float) -> tuple[float, float, float]:
+    """What exceeds a level over kappa, 1 / kappa of it, and its squares over kappa: in vector code."""
+    total, mass, squares = 0.0, 0.0, 0.0
+    if share.size == 1:
+        for k in range(s.size):
+            over = max(s[k] - level, 0.0)
+            total += over
+            mass += 1.0 if over > 0.0 else 0.0
+            squares += over * over
+        return total * share[0], mass * share[0], squares * share[0]
+    for k in range(s.size):
+        over = max(s[k] - level, 0.0)
+        total += over * share[k]
+        mass += share[k] if over > 0.0 else 0.0
+        squares += over * over * share[k]
+    return total, mass, squares
+
+
 @compiled
 def tops(
     P: NDArray[np.float64], own: NDArray[np.float64], bias: NDArray[np.float64], share: NDArray[np.float64],
     low: float, first: int, last: int, out: NDArray[np.float64], levels: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """``top`` of the rows of P, to which a number per row and one per column are added, in place."""
+    """``top`` of the rows of P, to which a number per row and one per column are added, in place.
+
+    The level of one row is where Newton's method for the next begins: the sum of the weights is convex in it,
+    so that a few steps end near the level, and any level gives a bound.
+    """
     keep = np.empty(bias.size, np.int32)
+    level = -np.inf
     for row in range(first, last):
         _added(P, row, own[row], bias)
-        out[row], levels[row] = top(P[row], share, low, keep)
+        total, mass, squares = _sums(P[row], share, level) if level > -np.inf else (0.0, 0.0, 0.0)
+        if mass == 0.0:
+            out[row], level = top(P[row], share, low, keep)
+            levels[row] = level
+            continue
+        for _ in range(STEPS):
+            if abs(total - 2.0) <= LEVEL or mass == 0.0 or (total < 2.0 and level == low):
+                break
+            level = max(low, level + (total - 2.0) / mass)
+            total, mass, squares = _sums(P[row], share, level)
+        out[row] = level + 4.0 * EPS * abs(level) + 0.25 * squares * (1.0 + (bias.size + 16.0) * EPS)
+        levels[row] = level
 
 
 @reassociated

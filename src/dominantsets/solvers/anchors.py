@@ -105,6 +105,11 @@ def _tops(P: Floats, own: Floats, bias: Floats, share: Floats, low: float) -> tu
     return out, levels
 
 
+def work_of(pairs: int, d: int) -> float:
+    """The work of columns with so many entries: the passes over an entry cost as much as 220 products."""
+    return pairs * (d + 220.0)
+
+
 class Cell(NamedTuple):
     """Objects near each other, those that their columns can use, and what these allow at most."""
 
@@ -198,9 +203,8 @@ class RowAnchors:
 
     @property
     def work(self) -> float:
-        """Products that all columns of the cells take."""
-        pairs = sum(cell.mine.size * cell.near.size for cell in self.cells)
-        return float(pairs * (self.U.shape[1] + 8))
+        """What all columns of the cells take, see ``work_of``."""
+        return work_of(sum(cell.mine.size * cell.near.size for cell in self.cells), self.U.shape[1])
 
     def look(self, halted: Halted, until: float = np.inf) -> None:
         """The columns of all cells themselves, as far as there is time, and smaller balls until some time."""

@@ -23,7 +23,7 @@ from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.threads import parallel_map
 from dominantsets.similarity.base import EXPANDED
 from dominantsets.similarity.expansion import Expansion
-from dominantsets.solvers.anchors import Part, RowAnchors, column_tops, trivial_bound
+from dominantsets.solvers.anchors import Part, RowAnchors, column_tops, trivial_bound, work_of
 from dominantsets.solvers.boxes import Box, BoxedProblem
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -32,9 +32,14 @@ from dominantsets.solvers.result import HALTING, DominantSet, Status
 
 BATCH = 8  # boxes that are divided at a time, side by side; the same for every number of threads
 CLIMBS = 8  # sets that are looked for from columns that allow the highest values
-SPEED = 6e9  # products and comparisons of columns per second, roughly, on two cores
+SPEED = 5e10  # of the work of columns per second, roughly, on two cores: see ``RowAnchors.work``
 CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
-SOON, LATER = 1.0 / 3.0, 0.75  # of the time that columns may take: with that before boxes, or after them
+GROUPED = 0.125  # of it, roughly, in data with groups, where objects of others are left out
+AT_ONCE = 0.02  # of the time: columns that take no more come first
+FIRST = 1.0 / 3.0  # of the time, for boxes alone: few features need no columns
+FEW = 5  # features up to which boxes alone prove the best in seconds, for 100,000 objects too
+CLOSING = 0.35  # of the trivial gap: where boxes have come closer, columns would hardly help (theory-global)
+SOON, LATER = 1.0 / 3.0, 0.75  # of what is left: for columns that say where to look, and for bounds alone
 PATIENCE = 15.0  # seconds that are shared where the time is not limited
 
 
@@ -179,37 +184,44 @@ class _Run:
         return self._by_boxes([(boxed, self.objects)])
 
     def _by_rows(self) -> Status:
-        """Boxes near anchors, whose columns are looked at before where that is soon done, or else after."""
+        """Boxes for some time; then columns, if there is time for them, and boxes near what they leave.
+
+        Columns come first where they take next to no time.
+        """
         expansion = self.problem.similarity.expanded(self.objects, self.shift)
-        halting = _Halting(self._halt)
-        n, d = expansion.rows.shape
         began, deadline = time.perf_counter(), self.monitor.deadline
         patience = PATIENCE if deadline is None else max(0.0, deadline - began)
-        needed = n * n * (d + 8.0) / SPEED  # seconds that all columns take at most
-        if CLOSER * needed <= SOON * patience:
-            anchors = RowAnchors(expansion, self.shift, self.done)
-            anchors.look(halting, began + SOON * patience)
+        n, d = expansion.rows.shape
+        needed = work_of(n * n, d) / SPEED  # seconds that all columns take at most
+        if CLOSER * needed > AT_ONCE * patience:
+            self._until = began + FIRST * patience
+            status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
+            self._until = None
+            ended = status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED)
+            if ended or self.monitor.out_of_time():
+                return status
+            rest = patience if deadline is None else max(0.0, deadline - time.perf_counter())
+            closing = self.bound - self.f <= CLOSING * (self.ceiling - self.f)
+            if d <= FEW or closing or GROUPED * needed > rest:
+                return self._divide()
+        else:
+            rest = patience
+        anchors, halting = RowAnchors(expansion, self.shift, self.done), _Halting(self._halt)
+        needed = anchors.work / SPEED
+        if CLOSER * needed <= SOON * rest:
+            anchors.look(halting, time.perf_counter() + SOON * rest)
             self._climb_from(anchors.values, halting)
             if self.done > anchors.floor:  # something better leaves less room
                 anchors = RowAnchors(expansion, self.shift, self.done)
-                anchors.look(halting, time.perf_counter() + SOON * patience)
+                anchors.look(halting, time.perf_counter() + SOON * rest)
             self.ceiling = min(self.ceiling, anchors.bound)
             if halting.status is not None:
                 return halting.status
             return self._by_boxes([self._confined(expansion, part) for part in anchors.parts(self.done)])
-        anchors = RowAnchors(expansion, self.shift, self.done)
-        needed = anchors.work / SPEED
-        later = needed <= LATER * patience
-        if later and deadline is not None:
-            self._until = deadline - needed
-        status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
-        if not later or status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED):
-            return status
-        # without a limit columns get as long as boxes had
-        self._until = None if deadline is not None else 2.0 * time.perf_counter() - began
-        anchors.look(halting, -np.inf)
-        self.ceiling = min(self.ceiling, anchors.bound)
-        return Status.CONVERGED if self.bound <= self.done else status
+        if needed <= LATER * rest:
+            anchors.look(halting, -np.inf)
+            self.ceiling = min(self.ceiling, anchors.bound)
+        return halting.status or self._divide()
 
     def _confined(self, expansion: Expansion, part: Part) -> tuple[BoxedProblem, Ints]:
         """The problem of the objects within reach of a part of the space."""
@@ -239,12 +251,17 @@ class _Run:
     # boxes ----------------------------------------------------------------------------------------------
 
     def _by_boxes(self, parts: list[tuple[BoxedProblem, Ints]]) -> Status:
-        """Divide boxes until the best is proven, or something ends it between two batches."""
+        """Look at the problems of some parts of the space, and divide them."""
         self.finest = max([self.finest, *(boxed.finest for boxed, _ in parts)])
         roots = [boxed.root(objects, self.best) for boxed, objects in parts]
+        self.open, self.left = [], float("inf")
         for k in range(0, len(roots), BATCH):
             self.look(roots[k : k + BATCH])
         self.left = -float("inf")
+        return self._divide()
+
+    def _divide(self) -> Status:
+        """Divide boxes until the best is proven, or something ends it between two batches."""
         while self.open and self.open[0][2].bound > self.done:
             halt = Status.MAX_ITER if self.n_nodes >= self.search.max_nodes else self._halt()
             if halt is not None:
