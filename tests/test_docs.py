@@ -275,13 +275,20 @@ def guaranteed() -> Iterator[str]:
     sound, faults, fuzz = result("soundness"), result("faults"), result("fuzz")
     counts = sound["counts"]
     yield f"{counts['solves']:,} solves of {counts['problems']:,} problems"
-    for claim in ("converged", "strict", "best"):
+    yield f"and {counts['degenerate problems']:,} degenerate ones"
+    for claim in ("converged", "strict", "not strict", "best", "proven best", "complete", "stable"):
         yield f'{counts.get(f"false {claim}", 0)} false "{claim}" of {counts[claim]:,}'
     apart = [count for name, count in counts.items() if name.startswith("solvers differ")]
     yield f"{sum(apart)} disagreements in {counts['returns']:,} returns"
     for what in ("value", "gap", "margin"):
         worst = max(error for name, (error, _) in sound["worst"].items() if name.startswith(f"{what}:"))
         yield f"{what} {worst:.3g}"
+    attacked = result("attack")
+    for name, then in attacked["commit e16a6aa"]["claims"].items():
+        now = attacked["now"]["claims"].get(name)
+        if then["false"] and now and not name.endswith("converged"):
+            was, is_now = (f"{row['false']:,} of {row['cases']:,}" for row in (then, now))
+            yield f"| {name} | {was} | {is_now} |"
     rows = result("metamorphic")["counts"]
     for name, row in rows.items():
         if not name.startswith(("predict", "as it is")) and not name.endswith("(ties)"):

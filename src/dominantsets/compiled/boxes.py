@@ -557,7 +557,7 @@ def survey(
     for k in range(count):
         mass += _at(inverse, objects[keep[k]])
     slack = 4.0 * rounding + sums * (abs(tau) + longest * (high - low).sum()) + 2.0 * error
-    slack += abs(1.0 - whole) / mass  # tau is off by as much as weights do not sum to 1
+    slack += 2.0 * abs(1.0 - whole) / mass  # tau is off by as much as weights do not sum to 1; twice for sums
     below, above = low - p, high - p
     reached = _reached(Y, objects, s, tau - slack, mean, below, above, keep, part, 0.0 * p, np.inf)
     mine = keep[:reached].copy()
