@@ -31,7 +31,7 @@ from dominantsets import as_similarity, global_optimum, solve  # noqa: E402
 
 PLANTED = [
     (2, 1_000_000), (4, 100_000), (5, 100_000), (6, 20_000), (8, 10_000), (10, 10_000), (20, 10_000),
-    (50, 10_000),
+    (50, 10_000), (20, 100_000), (50, 100_000),
 ]  # fmt: skip
 SHARES = (0.01, 0.05, 0.2)  # of the shift above which f is concave
 STARTS = 200
