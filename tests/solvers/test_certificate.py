@@ -31,7 +31,7 @@ def test_second_order_test_agrees_with_eigenvalues():
 def test_a_weak_maximum_is_not_called_strict():
     # a path 0 - 1 - 2: weight may move between 0 and 2 freely, both pairs have value 1/2
     A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    assert not solve(A).strict
+    assert solve(A).strict is False
     assert solve(np.array([[0.0, 1.0], [1.0, 0.0]])).strict is True
 
 
@@ -268,3 +268,35 @@ def test_the_dual_has_a_rate(affinity, shift):
                 assert least <= bound * (1.0 + 1e-9) + 1e-6
                 compared += 1
     assert compared > 50
+
+
+def test_a_tie_that_only_copositivity_decides():
+    """A pair, and two outsiders that have f = 1/2 too and may be alike.
+
+    Weight on both outsiders would gain at second order, weight on one loses: with 3 between them it is no
+    maximum, with 0 it is a strict one though f is not concave on all four.
+    """
+    for between, shift in ((3.0, 0.0), (0.0, 0.0), (0.5, 0.0), (1.5, 0.25)):
+        A = np.zeros((4, 4))
+        for i, j, value in ((0, 1, 1.0), (0, 2, 0.5), (1, 2, 0.5), (0, 3, 0.5), (1, 3, 0.5), (2, 3, between)):
+            A[i, j] = A[j, i] = value
+        start = np.array([0.5, 0.5, 0.0, 0.0])
+        B = [[Fraction(-shift) if i == j else Fraction(A[i, j]) for j in range(4)] for i in range(4)]
+        strict, _ = maxima_of(B)
+        found = solve(A, shift=shift, start=start, algorithm="pairwise")
+        if shift == 0.0:
+            assert found.members.tolist() == [0, 1]
+            assert found.strict is ((0, 1) in strict)
+        check_claims(found, B)
+
+
+@given(st.integers(3, 6), st.integers(0, 10**6), st.integers(-1, 3))
+@settings(max_examples=60, deadline=None)
+def test_strict_of_whole_matrices(n, seed, shift):
+    """Ties of small whole numbers are decided, both ways."""
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.integers(0, 3, (n, n)), 1).astype(float)
+    A += A.T
+    B = [[Fraction(-shift) if i == j else Fraction(A[i, j]) for j in range(n)] for i in range(n)]
+    for start in (0, "barycenter"):
+        check_claims(solve(A, shift=float(shift), start=start), B)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.faces import EPS as EPS
+from dominantsets.solvers.ess import equilibrium_in_rationals
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.problem import Outcome, Point, Problem, Recomputed
 from dominantsets.solvers.result import DominantSet, Status
@@ -126,9 +127,34 @@ def _with_ties(problem: Problem, x: Point, seen: Recomputed, ties: Ints, error: 
     lowest = float(payoffs.of(ties).min())
     radius = None if ball is None else float(np.sqrt(ball[1] ** 2 + spread + max(0.0, f - lowest)))
     face = problem.face_of(among, problem.room_of(among), radius, f - beyond)
-    if not face.concave or f - beyond <= spread + spread * face.outside:
-        return Verdict(None)  # of more objects than the members it may be bent where theirs is not
-    return _verdict(x, among, spread * face.weights)
+    if face.concave and f - beyond > spread + spread * face.outside:
+        return _verdict(x, among, spread * face.weights)
+    return _in_rationals(problem, x, among, f - beyond - 2.0 * error)
+
+
+def _in_rationals(problem: Problem, x: Point, among: Ints, clear: float) -> Verdict:
+    """Where similarities are given, so that a tie is a tie: strictly copositive or not, in rationals.
+
+    ``clear`` is how far the payoffs of all other objects are below f, beyond rounding.
+    """
+    similarity = problem.similarity
+    if problem.extra is not None or (similarity.stored is None and not similarity.is_sparse):
+        return Verdict(None)
+    B: Floats = similarity.block(among, among)
+    B[np.diag_indices_from(B)] = -problem.shift
+    places = np.searchsorted(among, x.support)
+    exact = equilibrium_in_rationals(B, places)
+    if exact is None or exact.stable is None:
+        return Verdict(None)
+    if not exact.stable:
+        return Verdict(False if np.array_equal(exact.support, places) else None)
+    off = np.zeros(among.size)
+    off[places] = x.weights
+    off[exact.support] -= exact.weights
+    moved = float(np.abs(off).sum())
+    if moved >= 0.5 or moved * similarity.magnitude >= clear:
+        return Verdict(None)
+    return Verdict(True, among[np.setdiff1d(places, exact.support)])
 
 
 def _verdict(x: Point, among: Ints, moved: Floats) -> Verdict:
