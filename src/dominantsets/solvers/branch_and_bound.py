@@ -35,9 +35,12 @@ CLIMBS = 8  # sets that are looked for from columns that allow the highest value
 SPEED = 5e10  # of the work of columns per second, roughly, on two cores: see ``RowAnchors.work``
 CLOSER = 6.0  # times as long, roughly, if they say where to look for something better too
 GROUPED = 0.125  # of it, roughly, in data with groups, where objects of others are left out
-AT_ONCE = 0.02  # of the time: columns that take no more come first
+AT_ONCE = 0.02  # of the time: columns that take no more come first, and boxes of many features get no more
 FIRST = 1.0 / 3.0  # of the time, for boxes alone: few features need no columns
-FEW = 5  # features up to which boxes alone prove the best in seconds, for 100,000 objects too
+FEW, MANY = (
+    5,
+    8,
+)  # features up to which boxes alone prove the best of 100,000 objects in seconds, and of 1,000
 CLOSING = 0.35  # of the trivial gap: where boxes have come closer, columns would hardly help (theory-global)
 SOON, LATER = 1.0 / 3.0, 0.75  # of what is left: for columns that say where to look, and for bounds alone
 PATIENCE = 15.0  # seconds that are shared where the time is not limited
@@ -193,8 +196,9 @@ class _Run:
         patience = PATIENCE if deadline is None else max(0.0, deadline - began)
         n, d = expansion.rows.shape
         needed = work_of(n * n, d) / SPEED  # seconds that all columns take at most
+        rest = patience
         if CLOSER * needed > AT_ONCE * patience:
-            self._until = began + FIRST * patience
+            self._until = began + (FIRST if d <= MANY else AT_ONCE) * patience
             status = self._by_boxes([(BoxedProblem(expansion, self.shift), self.objects)])
             self._until = None
             ended = status not in (Status.TIME_LIMIT, Status.MAX_ITER, Status.STALLED)
@@ -204,8 +208,6 @@ class _Run:
             closing = self.bound - self.f <= CLOSING * (self.ceiling - self.f)
             if d <= FEW or closing or GROUPED * needed > rest:
                 return self._divide()
-        else:
-            rest = patience
         anchors, halting = RowAnchors(expansion, self.shift, self.done), _Halting(self._halt)
         needed = anchors.work / SPEED
         if CLOSER * needed <= SOON * rest:
