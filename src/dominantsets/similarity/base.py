@@ -262,7 +262,7 @@ class Similarity(ABC):
         """How far a weighted mean of m similarities may be off: the one bound that certificates use.
 
         A sum of m terms, in any order, is off by at most m eps / 2 of the sum of their sizes; a similarity
-        made of products is a sum, too. A factor 4 covers intermediate numbers (M - |p|² - |q|² + 2 p · q).
+        made of products is a sum, too. A factor 4 covers intermediate numbers (squares of lengths).
         """
         return 2.0 * (m + self.terms + 16.0) * EPS * self.magnitude
 

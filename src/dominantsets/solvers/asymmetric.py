@@ -218,7 +218,7 @@ def solve_asymmetric(
     shift : float, default=0.0
         The shift :math:`\alpha`, subtracted on the diagonal.
     tol : float, default=1e-10
-        Converged means a gap of at most tol × (largest similarity + shift) × |x|², or as small as rounding.
+        Converged means a gap of at most tol × ``unit``, or as small as rounding.
         The weights are then computed anew from the members, by a linear system.
     max_iter : int, default=100_000
         Largest number of iterations.

@@ -17,7 +17,7 @@ with :math:`\delta_{ij}` the second derivative, and the pairwise Frank-Wolfe ste
 Baum and Eagon's step is :math:`x_j \leftarrow x_j \delta_j / k f`, replicator dynamics of higher order.
 Neither lowers f.
 
-``strict`` is proved by :mod:`dominantsets.solvers.nearby`, which needs a Lipschitz constant K of the
+``strict`` is proved by ``dominantsets.solvers.nearby``, which needs a Lipschitz constant K of the
 Hessian. The third derivatives :math:`t_{abc}` are sums over the edges with a, b and c of :math:`\omega_e`
 times the product of the other weights; none is negative, and on the simplex no weight exceeds 1. Along a
 vector w the Hessian changes by the matrix of the :math:`\sum_c t_{abc} w_c`. The norm of a symmetric matrix
