@@ -81,7 +81,7 @@ def eliminate(Q: Matrix, k: int) -> Matrix | None:
 Maxima = dict[tuple[int, ...], tuple[list[Fraction], Fraction]]
 
 
-def local_maxima(D: list[list[int]], shift: int) -> tuple[Maxima, set[tuple[int, ...]]]:
+def local_maxima(D: Any, shift: Any) -> tuple[Maxima, set[tuple[int, ...]]]:
     """Maxima for similarities max(D) - D: strict ones (value: f + shift), and supports of weak ones."""
     n = len(D)
     top = max(max(row) for row in D)

@@ -76,6 +76,18 @@ def test_the_worst_error_of_value_gap_and_margin_is_a_few_eps(method, A, share):
 
 
 @pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("power", [-1071, -1040, -1020, -960, 990])
+def test_numbers_at_the_ends_of_the_range_end_and_claim_nothing_that_rounding_hides(method, power):
+    """Below 2**-1022 numbers have fewer digits: payoffs no longer fall below a gap of the least number."""
+    A = np.triu(np.random.default_rng(0).integers(0, 50, (8, 8)), 1)
+    A = np.ldexp((A + A.T).astype(float), power)
+    for share in (-0.1, 0.0, 0.3):
+        found = solve(A, algorithm=method, shift=share * float(A.max()))
+        assert found.strict is None or -1022 < power
+        assert abs(found.weights.sum() - 1.0) <= 8 * EPS
+
+
+@pytest.mark.parametrize("method", SOLVERS)
 @given_comparisons(0.3, st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 4), st.integers(-1, 3))
 @settings(max_examples=40)
 def test_what_is_called_strict_is_a_strict_maximum_in_rationals(method, seed, n, largest, shift):

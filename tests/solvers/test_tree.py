@@ -68,12 +68,17 @@ def _same_maxima(P: list[list[int]], shift: int) -> bool:
     at = {tuple(spectrum.members(k).tolist()) for k in spectrum.at(float(shift))}
     assert at == {members for members in strict if len(members) > 1}
     clear = {S for S in strict if brute_force.margin(P, shift, S, strict[S][0]) > 0}
-    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # ties are only nearly ties then: rounding decides them
-        S = path(unit * np.array(P, dtype=float))
+    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # rounded, ties are only nearly ties: what is said holds of these
+        D = unit * np.array(P, dtype=float)
+        S = path(D)
         rounded = path_clusters(S, shift=unit * shift, weak=True)
-        assert {tuple(c.members.tolist()) for c in rounded if c.strict} == clear
-        assert not {tuple(c.members.tolist()) for c in rounded if c.strict is False} & set(strict)
-        assert not dominant_sets(S, shift=unit * shift).complete or clear == set(strict)
+        exact = [[Fraction(v) / Fraction(unit) for v in row] for row in D.tolist()]
+        truth, _ = brute_force.local_maxima(exact, Fraction(unit * shift) / Fraction(unit))
+        said = {tuple(c.members.tolist()) for c in rounded if c.strict}
+        assert clear <= said <= set(truth)
+        assert not {tuple(c.members.tolist()) for c in rounded if c.strict is False} & set(truth)
+        listed = dominant_sets(S, shift=unit * shift)
+        assert not listed.complete or {tuple(c.members.tolist()) for c in listed} == set(truth)
     for cluster in clusters:
         if tuple(cluster.members.tolist()) in strict:
             weights, value = strict[tuple(cluster.members.tolist())]

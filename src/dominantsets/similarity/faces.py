@@ -21,6 +21,7 @@ from scipy.linalg.lapack import dtrtri
 from dominantsets._typing import Floats
 
 EPS = float(np.finfo(np.float64).eps)
+SMALL, LARGE = 1e-250, 1e300  # between them numbers round to relative errors, and norms do not overflow
 
 
 class Face(NamedTuple):
@@ -63,6 +64,8 @@ def matrix_face(B: Floats, error: float, largest: float) -> Face:
     """
     if len(B) == 1:
         return Face(True, np.zeros(1), 0.0)
+    if not SMALL < float(np.abs(B).max()) < LARGE:
+        return OPEN
     C, slack = _form(B, error)
     factor = _factor(C, -slack)
     if factor is None:

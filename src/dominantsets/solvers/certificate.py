@@ -112,7 +112,7 @@ def judge(problem: Problem, x: Point, outcome: Outcome, seen: Recomputed) -> Ver
     if f - outside < -needed and np.all(x.weights > spread * face.weights):
         return Verdict(False)  # the face has its maximum here, and an outsider gains there
     ties = problem.near(x, f - 2.0 * needed)
-    if ties is None or ties.size > members.size:
+    if ties is None or not 0 < ties.size <= members.size:  # 0: the bound is infinite
         return Verdict(None)
     return _with_ties(problem, x, seen, ties, error)
 

@@ -27,6 +27,7 @@ from dominantsets.solvers.result import Log, Status, Step
 
 ROUGH = 1e-3  # gap within the cap, relative to the value, at which a level gives way to the next
 STEPS = 200  # of one level at most
+TINY = 1e-280  # no step is longer than its inverse
 FAR = 1e6  # caps that a step may pass on the way to its projection
 SLACK = 1e-9  # how far below the cap, relative, a weight is that it does not bind
 
@@ -92,7 +93,7 @@ class _Path:
     def climb(self, last: int, monitor: Monitor) -> Status | None:
         """Projected gradient steps of one level; a status if the run has to end here."""
         spread = float(self.r.max() - self.r.min())
-        pace = self.cap / spread if spread > 0.0 else 1.0
+        pace = self.cap / max(spread, TINY) if spread > 0.0 else 1.0
         while self.n_iter < last:
             gap = largest_within(self.r, self.cap) - self.f
             if gap <= ROUGH * max(self.f, self.f + self.problem.shift) or gap <= 0.0:
@@ -111,7 +112,7 @@ class _Path:
             # the curvature that was met is that of the next step (Barzilai and Borwein)
             pace = float(d @ d) / bend if bend > 0.0 else 4.0 * pace
             # along a line f is nearly straight: a step so long that the cap is lost in rounding ends nowhere
-            pace = min(pace, FAR * self.cap / max(float(self.r.max() - self.r.min()), 1e-300))
+            pace = min(pace, FAR * self.cap / max(float(self.r.max() - self.r.min()), TINY))
             if monitor.due():
                 size = int(np.count_nonzero(self.x))
                 halt = monitor.report(self.n_iter, self.f + self.problem.shift, gap, size)

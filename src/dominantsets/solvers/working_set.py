@@ -36,6 +36,7 @@ INNER = 0.02  # inner tolerance, of the global gap
 BEGIN = 64  # objects of a dense start that the first block holds
 EXCHANGES = 20_000  # steps within a block of coordinates before Python checks again
 REFRESH = 20  # rounds after which payoffs that are kept by their changes are recomputed
+IDLE = 100  # rounds in which objects come and go, and neither f nor the gap gets better
 
 
 class Block(Similarity):
@@ -229,7 +230,7 @@ def climb_in_rounds(run: Rounds, options: SolverOptions, monitor: Monitor) -> Ou
 
 
 def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
-    problem, stale, least = run.problem, 0, np.inf
+    problem, stale, idle, least, highest = run.problem, 0, 0, np.inf, run.f
     while True:
         f, gap = run.f, run.gap
         size, unit = run.x.support.size, problem.unit_of(run.x)
@@ -242,7 +243,7 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
         if run.n_iter >= max_iter:
             return Status.MAX_ITER
         # over blocks of coordinates the gap is not monotone: every block is visited first
-        if stale >= 3 + 8 * (run.x.support.size // max(1, BLOCK_LIMIT)):
+        if stale >= 3 + 8 * (run.x.support.size // max(1, BLOCK_LIMIT)) or idle >= IDLE:
             return Status.STALLED
         halt = monitor.report(run.n_iter, f + problem.shift, gap, size)
         if halt is not None:
@@ -260,12 +261,11 @@ def _climb(run: Rounds, tol: float, max_iter: int, monitor: Monitor) -> Status:
             if status in HALTING:
                 return status
         # near the end f no longer rises in floating point, the gap still falls
-        stalled = (
-            run.f <= f + 4 * EPS * max(abs(f), abs(problem.shift), abs(f + gap))
-            and entered == 0
-            and run.gap > 0.9 * least
-        )
-        least = min(least, run.gap)
+        rounding = 4 * EPS * max(abs(f), abs(problem.shift), abs(f + gap))
+        stalled = entered == 0 and run.f <= f + rounding and run.gap >= 0.9 * least
+        level = run.f <= highest + rounding and run.gap >= 0.9 * least
+        least, highest = min(least, run.gap), max(highest, run.f)
         stale = stale + 1 if stalled else 0
+        idle = idle + 1 if level else 0
         if stalled and not run.fresh:
             run.recompute()
