@@ -7,6 +7,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
 
+import brute_force
 from dominantsets import DominantSet, Status, as_similarity
 
 CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
@@ -271,15 +273,17 @@ def assert_certified(
     left: np.ndarray | None = None,
     rounding: float = 1e-12,
     stationary: float | None = None,
+    size: float = 0.0,
 ) -> None:
     """Compute again what a cluster claims, from its members, its weights and the dense matrix alone.
 
     ``left`` are the objects among which it was found, all of them without it. What is claimed may be off by
     ``rounding``, in units of the largest number of the problem; ``stationary`` is how far, in the same unit,
-    the KKT conditions may be violated, where they are asked for.
+    the KKT conditions may be violated, where they are asked for. ``size`` is that of numbers from which the
+    similarities were made: of two objects all of them may be what rounding left.
     """
     n, shift = len(A), cluster.shift
-    unit = max(float(np.abs(A).max()), abs(shift))
+    unit = max(float(np.abs(A).max()), abs(shift), size)
     x = vector(cluster, n)
     here = np.arange(n) if left is None else left
     assert (np.diff(cluster.members) > 0).all()
@@ -296,8 +300,11 @@ def assert_certified(
         assert cluster.margin == pytest.approx(f - r[outside].max(), rel=0, abs=rounding * unit)
     else:
         assert cluster.margin == np.inf
-    if cluster.strict and not cluster.undecided.size:
-        assert cluster.margin > 0
+    if cluster.strict and not cluster.undecided.size and not cluster.margin > 0:  # strict in spite of a tie
+        assert cluster.margin == 0.0
+        near = np.union1d(cluster.members, outside[r[outside] >= f - rounding * unit])[:10]
+        B = [[Fraction(v) for v in row] for row in (A - shift * np.eye(n))[np.ix_(near, near)].tolist()]
+        assert tuple(np.searchsorted(near, cluster.members).tolist()) in brute_force.maxima_of(B)[0]
     if cluster.strict and len(cluster) <= 100:
         B = A[np.ix_(cluster.members, cluster.members)] - shift * np.eye(len(cluster))
         assert negative_on_face(B, 1e-12 * len(cluster) * unit)

@@ -49,7 +49,7 @@ def test_every_answer_is_a_kkt_point_of_the_dense_problem(kind, n, d, seed, time
     cluster = solve(S, algorithm="dual", shift=shift, tol=1e-12)
     r, f = payoffs(dense_problem(S, shift), cluster)
     unit = max(f + shift, abs(f), S.self_similarity)
-    assert_certified(S.toarray(), cluster, stationary=1e-9)
+    assert_certified(S.toarray(), cluster, stationary=1e-9, size=S.self_similarity)
     assert r.max() - f <= 1e-10 * unit
     assert f - r[cluster.members].min() <= 1e-9 * unit  # of each member, not only on average
     assert cluster.status in (Status.CONVERGED, Status.STALLED)

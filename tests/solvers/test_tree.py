@@ -68,7 +68,7 @@ def _same_maxima(P: list[list[int]], shift: int) -> bool:
     at = {tuple(spectrum.members(k).tolist()) for k in spectrum.at(float(shift))}
     assert at == {members for members in strict if len(members) > 1}
     clear = {S for S in strict if brute_force.margin(P, shift, S, strict[S][0]) > 0}
-    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # rounded, ties are only nearly ties: what is said holds of these
+    for unit in (0.1, 1.0 / 3.0, 1e140, 1e-140):  # rounded: what is said holds of the numbers as they are
         D = unit * np.array(P, dtype=float)
         S = path(D)
         rounded = path_clusters(S, shift=unit * shift, weak=True)

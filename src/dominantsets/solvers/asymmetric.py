@@ -370,7 +370,8 @@ def _refined(B: Floats, support: Ints, x: Floats) -> Floats | None:
             out[support] = y
             return out
         before = x[support]
-        share = np.where(leaving, before / np.maximum(before - y, np.maximum(EPS * before, UNDERFLOW)), np.inf)
+        way = np.maximum(before - y, np.maximum(EPS * before, UNDERFLOW))
+        share = np.where(leaving, before / way, np.inf)
         first = float(share.min())
         support = support[share > max(first, first**0.5)]
     return None
