@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, fcluster, is_valid_linkage
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -74,6 +74,27 @@ def same(one, other):
     """Whether two partitions are one, up to the numbers of their labels."""
     one, other = np.asarray(one), np.asarray(other)
     return np.array_equal(np.equal.outer(one, one), np.equal.outer(other, other))
+
+
+@pytest.mark.parametrize("data", [
+    lambda: make_moons(300, noise=0.06, random_state=0)[0],
+    lambda: make_circles(300, noise=0.04, factor=0.4, random_state=0)[0],
+    lambda: make_blobs(300, centers=4, random_state=0)[0],
+    lambda: make_blobs(300, 2, centers=3, random_state=1)[0] @ np.array([[3.0, 1], [0, 0.5]]),
+    lambda: load_iris().data,
+    lambda: load_wine().data,
+    lambda: np.random.default_rng(0).uniform(size=(200, 2)),
+])  # fmt: skip
+@pytest.mark.parametrize("k", [None, 3])
+def test_by_default_it_is_the_tree_of_what_the_estimator_finds(data, k):
+    X = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model, tree = DominantSets(k, noise=None).fit(X), DominantSetHierarchy(k).fit(X)
+    assert tree.affinity_ == model.affinity_
+    assert tree.n_groups_ == model.n_clusters_
+    assert same(tree.labels_, model.labels_)
+    assert same(tree.predict(X), model.predict(X))
 
 
 # the tree ----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dominantsets.similarity.factory import (
     matrix_of_graph,
 )
 
+Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any]]]
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -31,8 +33,12 @@ _ACCEPTED: dict[str, Any] = {
 }
 
 
-def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
-    """The similarity of what ``fit`` was given; sets ``n_features_in_``."""
+def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) -> Similarity:
+    """The similarity of what ``fit`` was given; sets ``n_features_in_``.
+
+    ``choose`` is asked for an affinity and its parameters where they are to be found out. It is given the
+    data, whether they are in memory, and whether they are distances.
+    """
     affinity = estimator.affinity
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
@@ -57,14 +63,12 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
     if isinstance(affinity, str) and affinity == "auto":
         if params:
             raise ValueError(f"affinity='auto' takes no parameters, got {', '.join(params)}.")
-        if not hasattr(estimator, "_choose"):
-            raise ValueError("affinity='auto' is for DominantSets; its affinity_ says which one it took.")
         seen = not (device is not None or is_dask(X) or is_tensor(X) or isinstance(X, np.memmap))
-        affinity, params = estimator._choose(X, seen)
+        affinity, params = choose(X, seen, False)
     elif isinstance(affinity, str) and affinity in NUMBERED:
         params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
-    elif _undecided(estimator, X, affinity, params):
-        affinity, params = estimator._choose(checked_distances(X), True, distances=True)
+    elif isinstance(affinity, str) and affinity == "precomputed_distance" and not (params or sp.issparse(X)):
+        affinity, params = choose(checked_distances(X), True, True)
     if isinstance(affinity, str) and affinity == "precomputed" and is_network(X):
         X = sp.csr_array(X)
     return as_similarity(X, affinity, device=device, **params)
@@ -81,12 +85,6 @@ def is_network(X: Any) -> bool:
     if not 0 < linked < n * (n - 1):
         return False
     return bool(2 * linked < n * (n - 1) or ((X == 0) | (X == 1)).all())
-
-
-def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) -> bool:
-    """Whether a matrix of distances may become what suits it."""
-    distances = isinstance(affinity, str) and affinity == "precomputed_distance" and not sp.issparse(X)
-    return distances and not params and hasattr(estimator, "_choose")
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:

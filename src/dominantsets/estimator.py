@@ -21,11 +21,10 @@ from dominantsets._input import is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
 from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets.clusters.checkpoint import Checkpoint, signature
-from dominantsets.clusters.choice import Choice, choose, unseen
+from dominantsets.clusters.choice import Choice, choose_for, unseen
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import sampled_start
 from dominantsets.clusters.peeling import check_peeling
-from dominantsets.clusters.samples import sample_of
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
@@ -361,7 +360,7 @@ class DominantSets(
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
-        similarity = similarity_of(self, X, self.device)
+        similarity = similarity_of(self, X, self._choose, self.device)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         if similarity.n == 1:
@@ -413,20 +412,18 @@ class DominantSets(
             monitor.hurry()
         self._set_labels(found.partition, monitor)
 
-    def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:
+    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
+        asked = [name for name, usual in ONE_SIMILARITY.items() if getattr(self, name) not in usual]
         if hasattr(self, "_in_batches"):
             self.choice_ = choice_of_stream(X)
-        elif not seen:
-            self.choice_ = unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
-        elif asked := [name for name, usual in ONE_SIMILARITY.items() if getattr(self, name) not in usual]:
+        elif asked and seen:
             self.choice_ = unseen(
                 "cosine" if sp.issparse(X) else "sqeuclidean",
                 f"{' and '.join(asked)} mean one similarity: nothing was compared.",
             )
         else:
-            sample = sample_of(X, self.n_clusters, distances)
-            self.choice_ = choose(sample, self.n_clusters, self._monitor)
+            self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
             if self.choice_.interrupted:
                 self._monitor.hurry(HURRIED)
         taken = self.choice_.taken

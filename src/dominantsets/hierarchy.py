@@ -18,7 +18,9 @@ from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explai
 from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
+from dominantsets.clusters.choice import Choice, choose_for
 from dominantsets.clusters.nested import Group, Nested, alone, linkage
+from dominantsets.clusters.nested_ellipses import nested_ellipses
 from dominantsets.clusters.nested_graph import nested_graph
 from dominantsets.clusters.nested_path import nested_path
 from dominantsets.clusters.nested_points import nested_points
@@ -47,8 +49,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_clusters : int, optional
         Where to cut the tree for ``labels_``. Without it, at the groups that stand alone: those that
         ``DominantSets()`` finds on the same data. Objects that it leaves out as noise are in a group here.
-    affinity : str, callable or Similarity, default="sqeuclidean"
-        How similarity comes from X, see :class:`DominantSets`.
+    affinity : str, callable or Similarity, default="auto"
+        How similarity comes from X, see :class:`DominantSets`. "auto" takes what ``DominantSets()`` does.
     affinity_params : dict, optional
         Parameters of the affinity.
     min_cluster_size : int, default=1
@@ -80,6 +82,10 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         What ended it early; None for a whole tree.
     similarity_ : Similarity
         The similarity.
+    affinity_, affinity_params_ : str and dict
+        The affinity, and its parameters: with ``affinity="auto"`` what was taken.
+    choice_ : Choice or None
+        How it came about, to be printed; None where the affinity was given.
     n_features_in_ : int
         Number of columns of X.
 
@@ -100,7 +106,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_clusters: int | None = None,
         *,
-        affinity: Any = "sqeuclidean",
+        affinity: Any = "auto",
         affinity_params: dict[str, Any] | None = None,
         min_cluster_size: int = 1,
         max_time: float | None = None,
@@ -176,13 +182,19 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                     f"{name} has no effect any more, and will go in version 0.3; leave it out.", FutureWarning
                 )
         check_run(0.0, self.max_time)
-        self.similarity_ = similarity = similarity_of(self, X)
+        self._monitor = monitor = Monitor(self.max_time)
+        self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
+        self.choice_: Choice | None = None
+        self.similarity_ = similarity = similarity_of(self, X, self._choose)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         try:
-            self._tree = tree = self._nested(similarity, Monitor(self.max_time))
+            self._tree = tree = self._nested(similarity, monitor)
         except KeyboardInterrupt:  # outside a solve, which returns on its own
             self._tree = tree = alone(similarity.n, None)
+            tree.halt = End.INTERRUPTED
+        del self._monitor
+        if self.choice_ is not None and self.choice_.interrupted:
             tree.halt = End.INTERRUPTED
         self.end_ = tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
@@ -194,18 +206,27 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             similarity.release()
         return self
 
+    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
+        """What ``DominantSets(n_clusters)`` takes."""
+        self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
+        self.affinity_, self.affinity_params_ = self.choice_.taken.affinity, dict(self.choice_.taken.params)
+        return self.affinity_, self.affinity_params_
+
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
         options, least = SolverOptions(cutoff=2e-12), int(self.min_cluster_size)
+        wanted = self.n_clusters
+        if similarity.is_elliptic:
+            return nested_ellipses(similarity, wanted, least, options, monitor)
         if similarity.is_geometric:
-            return nested_points(similarity, least, options, monitor)
+            return nested_points(similarity, wanted, least, options, monitor)
         if similarity.is_network:
-            return nested_graph(similarity, least, monitor)
+            return nested_graph(similarity, wanted, least, monitor)
         if similarity.self_similarity is None:
             raise ValueError(
                 f"{type(similarity).__name__} has no hierarchy: for neighbours of points use "
                 "affinity='diffusion', and pass a graph in pieces as one CSR matrix."
             )
-        return nested_path(similarity.require_path(), least, options, monitor)
+        return nested_path(similarity.require_path(), wanted, least, options, monitor)
 
     def _warn(self) -> None:
         halt, few = self._tree.halt, self.n_leaves_

@@ -32,7 +32,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets._typing import Ints
 from dominantsets.clusters.find import Noise, Request, labels_of
 from dominantsets.clusters.goodness import Cloud, best_cloud
-from dominantsets.clusters.samples import Sample, Way
+from dominantsets.clusters.samples import Sample, Way, sample_of
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.separation import LEAST, conductances
 from dominantsets.solvers import Monitor, SolverOptions
@@ -157,6 +157,15 @@ def unseen(affinity: str, reason: str) -> Choice:
     """A choice without a look at the data."""
     taken = Candidate(affinity, note="not compared")
     return Choice(taken, [taken], 0, reason)
+
+
+def choose_for(
+    X: Any, n_clusters: int | None, monitor: Monitor, *, seen: bool = True, distances: bool = False
+) -> Choice:
+    """Choose an affinity for what ``fit`` was given; rows that are not ``seen`` are taken as round groups."""
+    if not seen:
+        return unseen("sqeuclidean", "The rows are not all in this process's memory: balls.")
+    return choose(sample_of(X, n_clusters, distances), n_clusters, monitor)
 
 
 def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:

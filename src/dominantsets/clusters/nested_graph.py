@@ -24,13 +24,17 @@ from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.result import End
 
 
-def nested_graph(similarity: Graph, min_cluster_size: int, monitor: Monitor) -> Nested:
+def nested_graph(
+    similarity: Graph, n_clusters: int | None, min_cluster_size: int, monitor: Monitor
+) -> Nested:
     """The hierarchy of a network.
 
     Parameters
     ----------
     similarity : Graph
         The network.
+    n_clusters : int, optional
+        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
     min_cluster_size : int
         Smaller groups do not count.
     monitor : Monitor
@@ -41,7 +45,7 @@ def nested_graph(similarity: Graph, min_cluster_size: int, monitor: Monitor) -> 
     Nested
         The hierarchy. Nodes without an edge to any group are in none.
     """
-    found = graph_groups(similarity, None, monitor) if similarity.matrix.data.any() else []
+    found = graph_groups(similarity, n_clusters, monitor) if similarity.matrix.data.any() else []
     kept = [k for k, group in enumerate(found) if len(group.core) >= min_cluster_size]
     # a parent is larger than what lies in it: where the one is kept, so is the other
     groups = [

@@ -29,13 +29,21 @@ TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
 LONGEST = 1e4  # above any logarithm of a ratio
 
 
-def nested_path(similarity: Path, min_cluster_size: int, options: SolverOptions, monitor: Monitor) -> Nested:
+def nested_path(
+    similarity: Path,
+    n_clusters: int | None,
+    min_cluster_size: int,
+    options: SolverOptions,
+    monitor: Monitor,
+) -> Nested:
     """The hierarchy of a path-based similarity.
 
     Parameters
     ----------
     similarity : Path
         The similarity.
+    n_clusters : int, optional
+        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
     min_cluster_size : int
         Smaller sets are no groups that stand alone.
     options : SolverOptions
@@ -49,7 +57,7 @@ def nested_path(similarity: Path, min_cluster_size: int, options: SolverOptions,
         The hierarchy.
     """
     tree = _Tree(similarity, options)
-    found = cut_tree(similarity, None, min_cluster_size, options, monitor)
+    found = cut_tree(similarity, n_clusters, min_cluster_size, options, monitor)
     out = _grown(similarity, tree, found)
     out.halt = End.TIME_LIMIT if monitor.out_of_time() else None
     return out

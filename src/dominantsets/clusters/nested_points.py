@@ -38,7 +38,11 @@ class ByCentre(NamedTuple):
 
 
 def nested_points(
-    similarity: Similarity, min_cluster_size: int, options: SolverOptions, monitor: Monitor
+    similarity: Similarity,
+    n_clusters: int | None,
+    min_cluster_size: int,
+    options: SolverOptions,
+    monitor: Monitor,
 ) -> Nested:
     """The hierarchy of a similarity whose objects are points.
 
@@ -46,6 +50,8 @@ def nested_points(
     ----------
     similarity : Similarity
         One that ``is_geometric``.
+    n_clusters : int, optional
+        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
     min_cluster_size : int
         Smaller sets are no groups that stand alone.
     options : SolverOptions
@@ -58,7 +64,8 @@ def nested_points(
     Nested
         The hierarchy.
     """
-    scales = Scales(similarity, similarity.spread(), None, min_cluster_size, monitor)
+    wanted = similarity.n_groups if n_clusters is None else n_clusters
+    scales = Scales(similarity, similarity.spread(), wanted, min_cluster_size, monitor)
     run = OwnScales(similarity, scales, options, monitor, min_cluster_size)
     clusters = list[DominantSet]()
     try:
@@ -73,18 +80,20 @@ def nested_points(
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
         out = alone(similarity.n, clusters[0] if clusters else None)
     else:
-        found = zip(run.balls, clusters, strict=True)
-        stand = {ball.node.chain: cluster for ball, cluster in found if ball.node is not None}
-        if scales.is_one or not stand:  # the least doubtful ball stands for all of them
-            stand = {min(lives, key=lambda life: life.chance).chain: clusters[0]}
+        pairs = zip(run.balls, clusters, strict=True)
+        known = {ball.node.chain: (ball, cluster) for ball, cluster in pairs if ball.node is not None}
+        if scales.is_one or not known:  # the least doubtful ball stands for all of them
+            known = {min(lives, key=lambda life: life.chance).chain: (run.balls[0], clusters[0])}
+        stand = {chain: cluster for chain, (_, cluster) in known.items()}
         groups = label_by_clouds(
             similarity,
             scales.objects,
             scales.sample,
-            starts_of(scales, run.balls),
+            starts_of(scales, [ball for ball, _ in known.values()]),
             tree.dimension,
             None,
             monitor,
+            starts_of(scales, scales.alone),
         )
         out = _grown(scales, tree, lives, stand, groups, sets)
     out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
