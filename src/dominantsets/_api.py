@@ -1,10 +1,13 @@
 """The public names, loaded when the first of them is asked for."""
 
+from dominantsets.clusters.choice import Choice, TriedAffinity
+from dominantsets.clusters.climbs import GraphShift, graph_shift
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
+from dominantsets.clusters.table import Selection
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.correlation import Correlation, correlation_clusters
@@ -31,12 +34,9 @@ from dominantsets.solvers.destabilise import destabilise
 from dominantsets.solvers.phases import Trajectory, trajectory
 from dominantsets.solvers.trajectory import Cut
 
-# Plainer names for what is too general at the top of a package.
-StopReason, MultiStartPass, StepKind = End, Pass, Step
-HierarchyNode, ShiftCandidate = Group, Candidate
-
 __all__ = [
     "Candidate",
+    "Choice",
     "Correlation",
     "Cut",
     "DominantSet",
@@ -46,28 +46,27 @@ __all__ = [
     "End",
     "Equilibrium",
     "GlobalOptimum",
+    "GraphShift",
     "Group",
-    "HierarchyNode",
     "MultiStart",
-    "MultiStartPass",
     "Pass",
     "PathSpectrum",
     "Peeling",
     "Progress",
     "Resolution",
-    "ShiftCandidate",
+    "Selection",
     "Similarity",
     "Status",
     "Step",
-    "StepKind",
-    "StopReason",
     "Trace",
     "Trajectory",
+    "TriedAffinity",
     "as_similarity",
     "correlation_clusters",
     "destabilise",
     "dominant_sets",
     "global_optimum",
+    "graph_shift",
     "guaranteed_shift",
     "label_margins",
     "multistart",

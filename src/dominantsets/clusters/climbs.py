@@ -1,4 +1,4 @@
-r"""Mode labelling: an object belongs where its own climb ends (graph shift, Liu and Yan, 2010).
+r"""Graph shift: an object belongs where its own climb ends (Liu and Yan, 2010).
 
 A run of a solver from every object, all mass on it, ends in some local maximum of
 :math:`f(x) = x^T A x - \alpha |x|^2`, its mode; objects with the same mode are a cluster. The labels are then
@@ -11,14 +11,17 @@ which rounding decides, must not make two of one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._checks import check_choice
+from dominantsets._typing import Ints
 from dominantsets.clusters.multistart import sampled_start
-from dominantsets.similarity import Similarity
-from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
+from dominantsets.similarity import as_similarity
+from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
+from dominantsets.solvers.options import STARTS, check_run
 from dominantsets.solvers.result import HALTS, End
 
 BATCH = 256  # climbs between which equal modes are put together
@@ -26,57 +29,97 @@ TINY = 1e-6  # of the largest weight: members below it do not tell modes apart
 SAME_VALUE, SAME_WEIGHTS = 1e-6, 0.99  # how alike two modes are that are one
 
 
-class Climbs(NamedTuple):
-    """The modes, those that most objects lead to first, and the mode of each object (-1: not climbed)."""
+@dataclass(frozen=True, eq=False)
+class GraphShift:
+    """The modes of a similarity, and the mode that the climb from each object ends in.
+
+    Attributes
+    ----------
+    modes : list of DominantSet
+        Those that most objects lead to first, then by falling value. They may share members.
+    labels : ndarray of int
+        The number of each object's mode; -1 for objects from which no climb ended.
+    end : End
+        ``ALL_ASSIGNED`` where every object has its mode; else what ended the climbs.
+    """
 
     modes: list[DominantSet]
     labels: Ints
     end: End
 
-
-def check_climbs(options: SolverOptions, n_starts: int, checkpoint: Any) -> None:
-    """Refuse what does not go with climbs from every object."""
-    if not isinstance(options.start, str):
-        raise ValueError("assign='mode' climbs from every object; start must be 'vertex' or 'barycenter'.")
-    if n_starts > 1:
-        raise ValueError(f"assign='mode' climbs from every object; leave n_starts at 1, got {n_starts}.")
-    if checkpoint is not None:
-        raise ValueError("assign='mode' keeps no checkpoint; leave checkpoint out, or assign at 'refine'.")
+    def __repr__(self) -> str:
+        return f"GraphShift({len(self.modes)} modes of {self.labels.size:,} objects)"
 
 
-def climb_from_all(
-    similarity: Similarity,
-    shift: float,
-    degrees: Floats,
-    options: SolverOptions,
-    monitor: Monitor,
+def graph_shift(
+    S: Any,
+    *,
+    shift: float = 0.0,
+    algorithm: str = "auto",
+    start: str = "vertex",
+    tol: float = 1e-10,
+    max_iter: int = 100_000,
+    max_time: float | None = None,
     n_jobs: int | None = None,
-) -> Climbs:
-    """Climb from every object.
+    algorithm_params: dict[str, Any] | None = None,
+    callback: Callback | None = None,
+) -> GraphShift:
+    r"""Climb from every object, and put objects together whose climbs end in the same dominant set.
+
+    Every climb ends in a local maximum of :math:`x^T A x - \alpha |x|^2` over all objects, its mode. The
+    labels do not depend on an order in which clusters are removed. It takes n solves.
 
     Parameters
     ----------
-    similarity : Similarity
-        Of any kind.
-    shift : float
-        The shift of all climbs.
-    degrees : ndarray of float
-        Row sums of the similarity.
-    options : SolverOptions
-        The solver, chosen; "barycenter" starts with half of the mass on the object.
-    monitor : Monitor
-        Knows the time limit, Ctrl-C and the callback.
+    S : array, CSR matrix or Similarity
+        A precomputed similarity A, or what :func:`as_similarity` returned.
+    shift : float, default=0.0
+        The resolution :math:`\alpha` of all climbs, as in :func:`solve`.
+    algorithm : str, default="auto"
+        The solver, as in :func:`solve`. "exact" and "path-following" have no starts.
+    start : {"vertex", "barycenter"}, default="vertex"
+        All mass on the object, or half of it, the rest spread over the others.
+    tol : float, default=1e-10
+        Relative gap at which a climb counts as converged.
+    max_iter : int, default=100_000
+        Largest number of iterations for a climb.
+    max_time : float, optional
+        Seconds after which the climbs end; objects that none was made from have the label -1.
     n_jobs : int, optional
-        Threads.
+        Threads, as joblib counts them. The result is the same for every number.
+    algorithm_params : dict, optional
+        Parameters of the algorithm, as in :func:`solve`.
+    callback : callable, optional
+        Called about every 50 ms with a :class:`Progress`; return True to stop.
 
     Returns
     -------
-    Climbs
-        After Ctrl-C or at the time limit, of the objects that were climbed from until then.
+    GraphShift
+        The modes and the labels; after Ctrl-C, those of the climbs that were made until then.
+
+    Examples
+    --------
+    Two groups, and a bridge that is closer to the first:
+
+    >>> import numpy as np
+    >>> from dominantsets import graph_shift
+    >>> A = np.zeros((7, 7))
+    >>> A[:3, :3] = A[4:, 4:] = 1.0
+    >>> A[3, :3] = A[:3, 3] = 0.5
+    >>> A[3, 4:] = A[4:, 3] = 0.1
+    >>> np.fill_diagonal(A, 0.0)
+    >>> found = graph_shift(A)
+    >>> found.labels, [mode.members.tolist() for mode in found.modes]
+    (array([0, 0, 0, 0, 1, 1, 1]), [[0, 1, 2], [4, 5, 6]])
     """
+    check_run(shift, max_time)
+    check_choice("start", start, STARTS)
+    options = SolverOptions(algorithm, start, tol, max_iter, algorithm_params=algorithm_params).checked()
+    similarity, monitor = as_similarity(S), Monitor(max_time, callback)
     n = similarity.n
+    options = options.chosen_for(similarity, float(shift), start=0)  # 0: a start is given
     options.check_start(n, sampled_start(options))
-    problem = make_problem(similarity, shift, degrees)
+    problem = make_problem(similarity, float(shift))
     labels, register, end = np.full(n, -1, dtype=np.int64), _Register(), End.ALL_ASSIGNED
     for first in range(0, n, BATCH):
         objects = np.arange(first, min(n, first + BATCH))
@@ -95,7 +138,7 @@ def climb_from_all(
     order = np.lexsort((-np.array([mode.value for mode in register.modes]), -counts))
     ranks = np.empty(order.size + 1, dtype=np.int64)  # the last place is for the label -1
     ranks[order], ranks[-1] = np.arange(order.size), -1
-    return Climbs([register.modes[k] for k in order], ranks[labels], end)
+    return GraphShift([register.modes[k] for k in order], ranks[labels], end)
 
 
 class _Register:
@@ -130,14 +173,3 @@ def same_mode(one: DominantSet, other: DominantSet) -> bool:
         return False
     _, a, b = np.intersect1d(one.members, other.members, assume_unique=True, return_indices=True)
     return float(np.minimum(one.weights[a], other.weights[b]).sum()) >= SAME_WEIGHTS
-
-
-def typicality(similarity: Similarity, modes: list[DominantSet], labels: Ints) -> Floats:
-    """The payoff of each object in its mode, as a share of the largest there; 0 for those without one."""
-    shares = np.zeros(labels.size)
-    for k, mode in enumerate(modes):
-        mine = np.flatnonzero(labels == k)
-        payoffs = similarity.gradient(mode.members, mode.weights)[mine]
-        top = float(payoffs.max(initial=0.0))
-        shares[mine] = np.clip(payoffs / top, 0.0, 1.0) if top > 0.0 else 1.0
-    return shares
