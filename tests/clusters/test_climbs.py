@@ -1,4 +1,4 @@
-"""Mode labelling: every object where its own climb ends."""
+"""Graph shift: every object where its own climb ends."""
 
 from __future__ import annotations
 
@@ -7,70 +7,63 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, End, as_similarity, solve
-from dominantsets.clusters.climbs import BATCH, climb_from_all, same_mode, typicality
-from dominantsets.solvers import Monitor, SolverOptions
-from support import CORNERS, assert_certified, cliques, neighbor_graph, random_similarity
-
-
-def by_mode(n_clusters=None, **options):
-    options = {"affinity": "precomputed", "assign": "mode"} | options
-    return DominantSets(n_clusters, **options)
+from dominantsets import End, as_similarity, graph_shift, solve
+from dominantsets.clusters.climbs import BATCH, same_mode
+from dominantsets.clusters.shift import Scale
+from support import CORNERS, assert_certified, cliques, neighbor_graph, press_ctrl_c, random_similarity
 
 
 @pytest.mark.parametrize("algorithm", ["pairwise", "shrink-expand", "inimdyn", "working-set"])
 def test_a_label_is_where_a_run_from_the_object_ends(algorithm):
     A = neighbor_graph(200, seed=2)
-    model = by_mode(200, algorithm=algorithm, shift=0.5).fit(A)
-    assert (model.labels_ >= 0).all()
-    counts = np.bincount(model.labels_)
+    found = graph_shift(A, algorithm=algorithm, shift=0.5)
+    assert found.end is End.ALL_ASSIGNED
+    assert (found.labels >= 0).all()
+    counts = np.bincount(found.labels)
     assert (np.diff(counts) <= 0).all()  # the mode that most objects lead to comes first
-    assert model.n_clusters_ == counts.size > 1
+    assert len(found.modes) == counts.size > 1
     for i in range(0, 200, 3):
-        end, mode = solve(A, algorithm=algorithm, shift=0.5, start=i), model.clusters_[model.labels_[i]]
+        end, mode = solve(A, algorithm=algorithm, shift=0.5, start=i), found.modes[found.labels[i]]
         assert end.value == pytest.approx(mode.value, rel=1e-9)
         np.testing.assert_array_equal(end.members[end.weights > 1e-6], mode.members[mode.weights > 1e-6])
     dense = A.toarray()
-    for mode in model.clusters_:
+    for mode in found.modes:
         assert_certified(dense, mode, stationary=1e-8)
 
 
+def test_half_of_the_mass_may_be_elsewhere():
+    """From "barycenter" with half of the mass on the object, as in multi-start."""
+    A = random_similarity(40, seed=3)
+    found = graph_shift(A, algorithm="pairwise", start="barycenter", shift=0.2)
+    for i in range(0, 40, 7):
+        x = np.full(40, 0.5 / 39)
+        x[i] = 0.5
+        end = solve(A, algorithm="pairwise", start=x, shift=0.2)
+        np.testing.assert_array_equal(end.members, found.modes[found.labels[i]].members)
+
+
 def test_cliques_are_their_modes():
-    model = by_mode(algorithm="shrink-expand", shift=0.0).fit(cliques([7, 5, 4], isolated=2))
-    assert np.bincount(model.labels_[:16]).tolist() == [7, 5, 4]
-    assert (model.labels_[16:] == -1).all()  # nobody is like them
-    np.testing.assert_array_equal(model.core_labels_, model.labels_)
-    new = np.zeros((2, 18))
-    new[0, 8:12] = 1.0
-    assert model.predict(new).tolist() == [1, -1]
+    found = graph_shift(cliques([7, 5, 4], isolated=2), algorithm="shrink-expand")
+    assert np.bincount(found.labels[:16])[:3].tolist() == [7, 5, 4]
+    assert [mode.members.size for mode in found.modes] == [7, 5, 4, 1, 1]  # nothing is like the last two
+    assert sorted(found.labels[16:]) == [3, 4]
+    assert repr(found) == "GraphShift(5 modes of 18 objects)"
 
 
 def test_groups_of_points():
     X, y = make_blobs(200, centers=CORNERS, random_state=1)
-    model = DominantSets(4, affinity="sqeuclidean", assign="mode").fit(X)
-    assert adjusted_rand_score(y, model.labels_) == 1.0
-    np.testing.assert_array_equal(
-        model.predict(X[model.core_labels_ >= 0]), model.labels_[model.core_labels_ >= 0]
-    )
-    assert ((model.probabilities_ > 0.0) & (model.probabilities_ <= 1.0)).all()
-    assert "a climb from there ends" in str(model.selection_)
-
-
-def test_fewer_clusters_than_modes_leave_objects_out():
-    A = random_similarity(80, seed=3)
-    every = by_mode(80, shift=0.2, algorithm="pairwise").fit(A)
-    assert every.n_clusters_ > 3
-    three = by_mode(3, shift=0.2, algorithm="pairwise").fit(A)
-    np.testing.assert_array_equal(three.labels_, np.where(every.labels_ < 3, every.labels_, -1))
+    S = as_similarity(X, "sqeuclidean")
+    found = graph_shift(S, shift=Scale(S, S.degrees()).shift(0.015))
+    assert len(found.modes) == 4
+    assert adjusted_rand_score(y, found.labels) == 1.0
 
 
 def test_threads_do_not_matter():
     A = random_similarity(300, seed=4)  # more than a batch
-    one, two = (by_mode(300, shift=0.5, algorithm="pairwise", n_jobs=jobs).fit(A) for jobs in (1, 2))
-    np.testing.assert_array_equal(one.labels_, two.labels_)
+    one, two = (graph_shift(A, shift=0.5, algorithm="pairwise", n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels, two.labels)
 
 
 def test_modes_with_a_weight_that_hardly_counts_are_one():
@@ -86,56 +79,37 @@ def test_modes_with_a_weight_that_hardly_counts_are_one():
 
 
 def test_a_time_limit_keeps_what_was_climbed():
-    A = random_similarity(60, seed=1)
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
-        model = by_mode(5, shift=0.5, max_time=0.0).fit(A)
-    assert model.end_ is End.TIME_LIMIT
-    assert model.labels_.shape == (60,)
+    found = graph_shift(random_similarity(60, seed=1), shift=0.5, max_time=0.0)
+    assert found.end is End.TIME_LIMIT
+    assert found.labels.shape == (60,)
+    assert found.labels.max() == len(found.modes) - 1
+
+
+def test_ctrl_c_keeps_what_was_climbed():
+    S = as_similarity(np.random.default_rng(0).normal(size=(3_000, 8)), "laplacian")
+    found = graph_shift(S, shift=1.0, algorithm="working-set", max_time=60.0, callback=press_ctrl_c)
+    assert found.end is End.INTERRUPTED
+    assert found.labels.shape == (3_000,)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_starts": 4}, "leave n_starts at 1, got 4"),
-        ({"checkpoint": "file"}, "keeps no checkpoint"),
-        ({"solver_params": {"start": 3}}, "start must be 'vertex' or 'barycenter'"),
-        ({"algorithm": "replicator", "shift": 0.0}, "a fixed point"),
-        ({"algorithm": "path-following", "shift": 0.0}, "takes no start"),
-        ({"noise": 0.1}, "needs assign='refine'"),
+        ({"start": 3}, "start"),
+        ({"start": "global"}, "start"),
+        ({"algorithm": "replicator"}, "a fixed point"),
+        ({"algorithm": "path-following"}, "takes no start"),
+        ({"shift": np.nan}, "shift"),
     ],
 )
 def test_what_does_not_go_with_climbs_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        by_mode(2, **options).fit(random_similarity(10))
+        graph_shift(random_similarity(10), **options)
 
 
-def test_typicality_is_the_share_of_the_largest_payoff():
-    A = random_similarity(12, seed=6)
-    modes = [solve(A, shift=0.3, start=i) for i in (0, 5)]
-    labels = np.array([0, 1, 0, 1, -1, 1, 0, 0, 1, -1, 0, 1])
-    found = typicality(as_similarity(A), modes, labels)
-    for k, mode in enumerate(modes):
-        payoffs = A[:, mode.members] @ mode.weights
-        np.testing.assert_allclose(found[labels == k], payoffs[labels == k] / payoffs[labels == k].max())
-    assert (found[labels < 0] == 0.0).all()
-    alone = np.zeros((3, 3))
-    alone[0, 1] = alone[1, 0] = 1.0
-    pair = solve(alone, start=0)
-    assert typicality(as_similarity(alone), [pair], np.array([-1, -1, 0])).tolist() == [0.0, 0.0, 1.0]
-
-
-def test_a_batch_is_told_how_many_are_left():
-    n = BATCH + 20
-    S = as_similarity(neighbor_graph(n))
-    seen = []
-
-    class Noting(Monitor):
-        n_left = property(
-            lambda self: self._left, lambda self, value: (seen.append(value), setattr(self, "_left", value))
-        )
-
-    options = SolverOptions().checked().chosen_for(S, 0.5)
-    found = climb_from_all(S, 0.5, S.degrees(), options, Noting(), 1)
-    assert [left for left in seen if left is not None][-2:] == [n, n - BATCH]
-    assert found.end is End.ALL_ASSIGNED
-    assert (found.labels >= 0).all()
+def test_a_callback_hears_how_many_are_left():
+    n, left = BATCH + 300, []
+    S = as_similarity(np.random.default_rng(0).normal(size=(n, 8)), "laplacian")
+    graph_shift(S, shift=1.0, algorithm="working-set", callback=lambda progress: left.append(progress.n_left))
+    assert left  # a climb takes some steps, and the callback is called at least once for each batch
+    assert set(left) <= {n, n - BATCH, n - 2 * BATCH}
