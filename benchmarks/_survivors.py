@@ -50,10 +50,9 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
     },
     "clusters/climbs.py": {
-        "climb_from_all: 1 -> 2": ROOM,
+        "graph_shift: 1 -> 2": ROOM,
         "_Register.number: mode.weights > TINY * mode.weights.max() -> mode.weights >= TINY * "
         "mode.weights.max()": TIE,
-        "typicality: 1.0 -> 2.0": (True, "no payoff is above the largest"),
     },
     "clusters/elliptic.py": {
         "_ball: 0.7 -> 1.7": BEGINS,
@@ -79,7 +78,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fillers: 1 -> 2": NEGATIVE,
     },
     "clusters/find.py": {
-        "_by_climbs: 1 -> 2": (False, "two objects, of which none stands alone"),
         "_of_network: 0 -> 1": (False, "a number that is only shown while it runs"),
         "_of_tree: clusters -> not clusters": (False, "the solver that is named"),
         "_of_tree: 0.0 -> 1.0": (False, "the solver that is named where no cluster was found"),
