@@ -1,4 +1,7 @@
-"""The public names, loaded when the first of them is asked for."""
+"""The public names, loaded when the first of them is asked for; those of the studies, each by itself."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from dominantsets.clusters.choice import Choice, TriedAffinity
 from dominantsets.clusters.climbs import GraphShift, graph_shift
@@ -27,12 +30,22 @@ from dominantsets.solvers import (
     path_clusters,
     path_spectrum,
     solve,
-    solve_hypergraph,
 )
 from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
-from dominantsets.solvers.destabilise import destabilise
-from dominantsets.solvers.phases import Trajectory, trajectory
-from dominantsets.solvers.trajectory import Cut
+
+if TYPE_CHECKING:
+    from dominantsets.studies.destabilise import destabilise
+    from dominantsets.studies.hypergraph import solve_hypergraph
+    from dominantsets.studies.phases import Trajectory, trajectory
+    from dominantsets.studies.trajectory import Cut
+
+STUDIES = {  # module of each name
+    "Cut": "trajectory",
+    "Trajectory": "phases",
+    "destabilise": "destabilise",
+    "solve_hypergraph": "hypergraph",
+    "trajectory": "phases",
+}
 
 __all__ = [
     "Candidate",
@@ -80,3 +93,9 @@ __all__ = [
     "sufficient_shift",
     "trajectory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in STUDIES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"dominantsets.studies.{STUDIES[name]}"), name)
