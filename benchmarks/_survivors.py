@@ -49,7 +49,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Claims.expect: sizes - fresh <= SAME * sizes -> sizes - fresh < SAME * sizes": SPEED,
         "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
     },
-    "clusters/climbs.py": {
+    "studies/graph_shift.py": {
         "graph_shift: 1 -> 2": ROOM,
         "_Register.number: mode.weights > TINY * mode.weights.max() -> mode.weights >= TINY * "
         "mode.weights.max()": TIE,
@@ -316,7 +316,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fit_clouds: sums[:, 0] + 1e-09 -> sums[:, 0] - 1e-09": ALLOWANCE,
         ": 8 -> 9": TRIED,
     },
-    "labels/correlation.py": {"_Search.visit: top < -self.rounding -> top <= -self.rounding": TIE},
+    "studies/correlation.py": {"_Search.visit: top < -self.rounding -> top <= -self.rounding": TIE},
     "labels/ellipses.py": {
         "fit_ellipses: 0.0 -> 1.0": OVERWRITTEN,
         "fit_ellipses: background is not None -> background is None": (

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dominantsets.clusters.choice import Choice, TriedAffinity
-from dominantsets.clusters.climbs import GraphShift, graph_shift
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
@@ -13,7 +12,6 @@ from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.clusters.table import Selection
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
-from dominantsets.labels.correlation import Correlation, correlation_clusters
 from dominantsets.labels.margins import label_margins
 from dominantsets.rows.parquet import parquet_rows
 from dominantsets.similarity import Similarity, as_similarity
@@ -34,15 +32,21 @@ from dominantsets.solvers import (
 from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
 
 if TYPE_CHECKING:
+    from dominantsets.studies.correlation import Correlation, correlation_clusters
     from dominantsets.studies.destabilise import destabilise
+    from dominantsets.studies.graph_shift import GraphShift, graph_shift
     from dominantsets.studies.hypergraph import solve_hypergraph
     from dominantsets.studies.phases import Trajectory, trajectory
     from dominantsets.studies.trajectory import Cut
 
 STUDIES = {  # module of each name
+    "Correlation": "correlation",
     "Cut": "trajectory",
+    "GraphShift": "graph_shift",
     "Trajectory": "phases",
+    "correlation_clusters": "correlation",
     "destabilise": "destabilise",
+    "graph_shift": "graph_shift",
     "solve_hypergraph": "hypergraph",
     "trajectory": "phases",
 }

@@ -77,7 +77,7 @@ def is_network(X: Any) -> bool:
     """
     if not isinstance(X, np.ndarray) or isinstance(X, np.memmap) or X.ndim != 2 or X.shape[0] != X.shape[1]:
         return False
-    n, linked = len(X), np.count_nonzero(X) - np.count_nonzero(X.diagonal())
+    n, linked = len(X), int(np.count_nonzero(X) - np.count_nonzero(X.diagonal()))
     return 0 < 2 * linked < n * (n - 1) or (0 < linked < n * (n - 1) and bool(((X == 0) | (X == 1)).all()))
 
 

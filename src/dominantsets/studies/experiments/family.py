@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets.clusters.climbs import graph_shift
 from dominantsets.clusters.peeling import peel
 from dominantsets.clusters.shift import choose_shift
 from dominantsets.estimator import DominantSets
 from dominantsets.labels.average import assign_by_average
-from dominantsets.labels.correlation import correlation_clusters
 from dominantsets.similarity import as_similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import ALGORITHMS, DominantSet, End, Monitor, Step, solve
 from dominantsets.solvers.asymmetric import solve_asymmetric
 from dominantsets.solvers.options import MULTIPLY
+from dominantsets.studies.correlation import correlation_clusters
 from dominantsets.studies.destabilise import destabilise
 from dominantsets.studies.experiments import family_data, family_hypergraphs
 from dominantsets.studies.experiments._common import Row, Study, StudyError, scores
 from dominantsets.studies.experiments.family_page import tell
 from dominantsets.studies.experiments.rivals import RIVALS
+from dominantsets.studies.graph_shift import graph_shift
 
 DUAL, ENUMERATION = "dual", "destabilise"
 FIXED = "path-following"  # begins with equal weights, and nowhere else

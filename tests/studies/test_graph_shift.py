@@ -10,8 +10,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import End, as_similarity, graph_shift, solve
-from dominantsets.clusters.climbs import BATCH, same_mode
 from dominantsets.clusters.shift import Scale
+from dominantsets.studies.graph_shift import BATCH, same_mode
 from support import CORNERS, assert_certified, cliques, neighbor_graph, press_ctrl_c, random_similarity
 
 

@@ -270,7 +270,7 @@ def correlation_clusters(
     r"""Correlation clustering: the partition with the largest sum of shifted similarities, by local search.
 
     :math:`\sum_k \sum_{i<j \in C_k} (a_{ij} - c_i - c_j)`, which is also the shifted min cut, see
-    :mod:`dominantsets.labels.correlation`. Objects come one after another, each to the cluster that it gains
+    :mod:`dominantsets.studies.correlation`. Objects come one after another, each to the cluster that it gains
     most from, or to a new one; then single objects move until none gains. The number of clusters falls out.
 
     Parameters

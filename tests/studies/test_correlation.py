@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, correlation_clusters
-from dominantsets.labels.correlation import improve, shift_levels
+from dominantsets.studies.correlation import improve, shift_levels
 from support import CORNERS, cliques, features, formula, random_similarity
 
 # plain forms ---------------------------------------------------------------------------------------------
