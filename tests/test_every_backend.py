@@ -308,10 +308,17 @@ def many_starts(S: Any, affinity: str, sampling: str) -> Any:
     return run.labels
 
 
+def climbed(S: Any, affinity: str) -> Any:
+    """The modes of their members; which way an object between two modes climbs is for the solver to say."""
+    found = graph_shift(S, shift=SHIFTS[affinity], algorithm=method_of(affinity))
+    members = np.unique(np.concatenate([mode.members for mode in found.modes]))
+    return np.column_stack([members, found.labels[members]])
+
+
 FUNCTIONS: dict[str, Any] = {
     "many starts": lambda S, affinity: many_starts(S, affinity, "uniform"),
     "many starts, spread": lambda S, affinity: many_starts(S, affinity, "dpp"),
-    "modes": lambda S, affinity: graph_shift(S, shift=SHIFTS[affinity], algorithm=method_of(affinity)).labels,
+    "modes": climbed,
     "correlation": lambda S, affinity: correlation_clusters(S, start=np.arange(200) % 3).labels,
 }
 
