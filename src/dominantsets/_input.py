@@ -77,8 +77,10 @@ def is_network(X: Any) -> bool:
     """
     if not isinstance(X, np.ndarray) or isinstance(X, np.memmap) or X.ndim != 2 or X.shape[0] != X.shape[1]:
         return False
-    n, linked = len(X), int(np.count_nonzero(X) - np.count_nonzero(X.diagonal()))
-    return 0 < 2 * linked < n * (n - 1) or (0 < linked < n * (n - 1) and bool(((X == 0) | (X == 1)).all()))
+    n, linked = len(X), np.count_nonzero(X) - np.count_nonzero(X.diagonal())
+    if not 0 < linked < n * (n - 1):
+        return False
+    return bool(2 * linked < n * (n - 1) or ((X == 0) | (X == 1)).all())
 
 
 def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) -> bool:
