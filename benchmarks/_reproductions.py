@@ -76,13 +76,13 @@ def c_noise() -> Rows:
     """Noise is all or nothing."""
     X, y = sphere(0, 64, 20, n=3_000, noise=0.6)
     model = fitted(X, 20)
-    inside = model.cores_ >= 0
+    inside = model.core_labels_ >= 0
     Z, classes = load_breast_cancer(return_X_y=True)
     return [
         (
             "unit rows, d = 64, K = 20, 60 % noise: cores",
             "ARI 1.00",
-            f"ARI {ari(y[inside], model.cores_[inside]):.2f}",
+            f"ARI {ari(y[inside], model.core_labels_[inside]):.2f}",
         ),
         ("the same: labels", "ARI 0.20", told(model, y)),
         ("breast cancer scaled, K = 2", "ARI 0.23, 42% noise", told(fitted(scale(Z), 2), classes)),

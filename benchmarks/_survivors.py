@@ -49,11 +49,10 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Claims.expect: sizes - fresh <= SAME * sizes -> sizes - fresh < SAME * sizes": SPEED,
         "Claims.expect: sizes - fresh -> sizes + fresh": SPEED,
     },
-    "clusters/climbs.py": {
-        "climb_from_all: 1 -> 2": ROOM,
+    "studies/graph_shift.py": {
+        "graph_shift: 1 -> 2": ROOM,
         "_Register.number: mode.weights > TINY * mode.weights.max() -> mode.weights >= TINY * "
         "mode.weights.max()": TIE,
-        "typicality: 1.0 -> 2.0": (True, "no payoff is above the largest"),
     },
     "clusters/elliptic.py": {
         "_ball: 0.7 -> 1.7": BEGINS,
@@ -79,7 +78,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fillers: 1 -> 2": NEGATIVE,
     },
     "clusters/find.py": {
-        "_by_climbs: 1 -> 2": (False, "two objects, of which none stands alone"),
         "_of_network: 0 -> 1": (False, "a number that is only shown while it runs"),
         "_of_tree: clusters -> not clusters": (False, "the solver that is named"),
         "_of_tree: 0.0 -> 1.0": (False, "the solver that is named where no cluster was found"),
@@ -318,7 +316,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fit_clouds: sums[:, 0] + 1e-09 -> sums[:, 0] - 1e-09": ALLOWANCE,
         ": 8 -> 9": TRIED,
     },
-    "labels/correlation.py": {"_Search.visit: top < -self.rounding -> top <= -self.rounding": TIE},
+    "studies/correlation.py": {"_Search.visit: top < -self.rounding -> top <= -self.rounding": TIE},
     "labels/ellipses.py": {
         "fit_ellipses: 0.0 -> 1.0": OVERWRITTEN,
         "fit_ellipses: background is not None -> background is None": (

@@ -73,8 +73,7 @@ SOLVERS = {
     "path": ("exact", "pairwise"),
     "diffusion": ("dual", "pairwise"),
 }
-RENAMED = {"keep_noise": "noise"}  # parameters, where the old name is gone
-SAVED = {"labels": ("labels_",), "cores": ("cores_", "core_labels_")}  # attributes, by their names so far
+SAVED = {"labels": "labels_", "cores": "core_labels_"}
 
 # Name, reason, and for which configurations, given what the old commit found.
 EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
@@ -94,9 +93,7 @@ EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
         "D5",
         "with one start, a cluster below min_cluster_size ended the run; now it is skipped",
         lambda c, old: (
-            c["options"].get("min_cluster_size", 1) > 1
-            and c["options"].get("n_starts", 1) == 1
-            and str(old.get("end")) == "min_cluster_size"
+            c["options"].get("min_cluster_size", 1) > 1 and str(old.get("end")) == "min_cluster_size"
         ),
     ),
     (
@@ -110,15 +107,6 @@ EXPECTED: list[tuple[str, str, Callable[[Config, dict[str, Any]], bool]]] = [
         lambda c, old: (
             (c["affinity"], c["options"].get("shift")) == ("linear", "sufficient")
             and c["held"] in ("dask", "tensor")
-        ),
-    ),
-    (
-        "sparse starts",
-        "a DPP told sparse rows apart by similarities to 64 landmarks; now by the rows, as dense ones",
-        lambda c, old: (
-            c["held"] == "csr"
-            and c["options"].get("n_starts", 1) > 1
-            and c["options"].get("sampling") == "dpp"
         ),
     ),
 ]
@@ -200,21 +188,20 @@ def set_options(affinity: str, held: str, n: int, large: bool, rng: np.random.Ge
         out["min_cluster_size"] = int(rng.integers(2, 6))
     out["assign"] = [None, "average", "refine"][int(rng.choice(3, p=[0.2, 0.2, 0.6]))]
     if out["assign"] == "refine":
-        out["keep_noise"] = ["auto", "payoff", 0.1, None][int(rng.choice(4, p=[0.4, 0.2, 0.2, 0.2]))]
-    if rng.random() < 0.25 and not (large and affinity == "rbf"):
-        out |= {"n_starts": 8, "sampling": str(rng.choice(["uniform", "dpp"]))}
+        out["noise"] = ["auto", "cores", 0.1, None][int(rng.choice(4, p=[0.4, 0.2, 0.2, 0.2]))]
     if not large and rng.random() < (0.3 if held not in ("dask", "tensor") else 0.1):
         names = SOLVERS.get(affinity, ("pairwise", "away", "fw", "replicator", "working-set"))
-        out["algorithm"] = str(rng.choice(names))
-        if out["algorithm"] in ("fw", "replicator"):
-            out["max_iter"] = {"fw": 2_000, "replicator": 200}[out["algorithm"]]
-        if out["algorithm"] == "replicator":
-            out["start"] = "barycenter"
+        algorithm = str(rng.choice(names))
+        out["solver_params"] = params = {"algorithm": algorithm}
+        if algorithm in ("fw", "replicator"):
+            params["max_iter"] = {"fw": 2_000, "replicator": 200}[algorithm]
+        if algorithm == "replicator":
+            params["start"] = "barycenter"
     return out
 
 
 def hierarchy_options(n: int, rng: np.random.Generator) -> Config:
-    out: Config = {"n_levels": int(rng.integers(10, 30))}
+    out: Config = {}
     if rng.random() < 0.6:
         out["n_clusters"] = int(min(n, rng.integers(2, 5)))
     if rng.random() < 0.4:
@@ -351,8 +338,6 @@ def plain(labels: Any) -> np.ndarray:
 
 def fit(config: Config, folder: Path) -> dict[str, Any]:
     """Labels of one configuration, or its error."""
-    import inspect
-
     import dominantsets
 
     X, new, scale = make(config, folder)
@@ -363,20 +348,16 @@ def fit(config: Config, folder: Path) -> dict[str, Any]:
         config["affinity"], config["affinity"]
     )
     kind = dominantsets.DominantSets if config["what"] == "sets" else dominantsets.DominantSetHierarchy
-    known = inspect.signature(kind).parameters
-    options = {name if name in known else RENAMED.get(name, name): value for name, value in options.items()}
     out: dict[str, Any] = {"error": "", "message": ""}
     try:
         model = kind(affinity=affinity, affinity_params=config["params"] or None, **options).fit(X)
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
-    for name, attributes in SAVED.items():
-        for attribute in attributes:
-            if hasattr(model, attribute):
-                out[name] = plain(getattr(model, attribute))
-                break
+    for name, attribute in SAVED.items():
+        if hasattr(model, attribute):
+            out[name] = plain(getattr(model, attribute))
     if config["what"] == "sets":
-        out["shift"] = float(model.shift_)
+        out["shift"] = float(np.median(model.shifts_)) if len(model.shifts_) else 0.0
         out["end"] = getattr(getattr(model, "end_", None), "value", "")
         if new is not None and new.shape[0]:
             try:

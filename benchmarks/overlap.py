@@ -8,7 +8,7 @@ least three proteins of the network. Methods:
 - ``dominant_sets`` at several shifts, by its searches: *tabu* (what it does for graphs), *deflate*, and a
   climb from every protein (*multistart* with unlimited patience), all sets, and those with a Jaccard index of
   at most 0.5 with every better one;
-- sets of ``DominantSets`` that do not overlap, and with ``overlap=True``; label propagation and Louvain's
+- sets of ``DominantSets``, which do not overlap; label propagation and Louvain's
   method of networkx; Leiden's method, by modularity, where leidenalg is installed.
 
 *Shared*: proteins in more than one set, and the largest number of sets that one protein is in. *Pairs*: pairs
@@ -107,9 +107,6 @@ def methods(A: Any) -> dict[str, Callable[[], list[Any]]]:
     found["DominantSets(shift=1)"] = lambda: of_labels(
         DominantSets(affinity="precomputed", shift=1.0).fit(A).labels_
     )
-    found["DominantSets(shift=0, overlap=True)"] = lambda: [
-        one.members for one in DominantSets(affinity="precomputed", shift=0.0, overlap=True).fit(A).clusters_
-    ]
     found["label propagation"] = lambda: [
         list(c) for c in nx.community.asyn_lpa_communities(graph, weight="weight", seed=0)
     ]

@@ -80,9 +80,8 @@ def paper(**options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
         from dominantsets import DominantSets, as_similarity
 
         A = as_similarity(X, "cosine").toarray()
-        model = DominantSets(
-            k, affinity="precomputed", shift=30.0, tol=0.0, max_iter=1_000, assign="average", **options
-        )
+        solver = {"tol": 0.0, "max_iter": 1_000, **options}
+        model = DominantSets(k, affinity="precomputed", shift=30.0, solver_params=solver, assign="average")
         return model.fit(A).labels_
 
     return fit
@@ -91,10 +90,8 @@ def paper(**options: Any) -> Callable[[np.ndarray, int], np.ndarray]:
 def matrix_free_replicator(X: np.ndarray, k: int) -> np.ndarray:
     from dominantsets import DominantSets
 
-    model = DominantSets(
-        k, affinity="cosine", shift=30.0, algorithm="replicator", start="barycenter", tol=0.0,
-        max_iter=1_000, assign="average",
-    )  # fmt: skip
+    solver = {"algorithm": "replicator", "start": "barycenter", "tol": 0.0, "max_iter": 1_000}
+    model = DominantSets(k, affinity="cosine", shift=30.0, solver_params=solver, assign="average")
     return model.fit(X).labels_
 
 

@@ -328,7 +328,6 @@ def starts_on_threads(options: Any) -> Work:
 @case("fit 100,000 × 20, cores only", n=10**5, assign=None)
 @case("fit 100,000 × 20, cosine", n=10**5, affinity="cosine")
 @case("fit 10,000 × 20, rbf", n=10**4, affinity="rbf")
-@case("fit 10,000 × 20, n_starts = 8", n=10**4, n_starts=8, random_state=0)
 @case("fit 10,000 × 20, average", n=10**4, assign="average")
 def whole_fit(_: Any, n: int, dtype: str = "float64", **options: Any) -> Work:
     from dominantsets import DominantSets
@@ -344,7 +343,7 @@ def dask_fit(_: Any) -> Work:
     from dominantsets import DominantSets
 
     X = da.from_array(classes(10**5), chunks=(25_000, 20))
-    return lambda: mark(DominantSets(5, affinity="sqeuclidean").fit(X).cores_)
+    return lambda: mark(DominantSets(5, affinity="sqeuclidean").fit(X).core_labels_)
 
 
 @case("fit Dask array in this process 10,000 × 20", needs="dask")
@@ -484,9 +483,6 @@ def planted(n: int, d: int, k: int, noise: float, dtype: Any, device: Any) -> An
 @case("device fit 100,000 × 20", needs="torch", device=True, n=10**5)
 @case("device fit 1,000,000 × 20", needs="torch", device=True, n=10**6)
 @case("device fit 100,000 × 20, rbf", needs="torch", device=True, n=10**5, affinity="rbf")
-@case(
-    "device fit 100,000 × 20, n_starts = 16", needs="torch", device=True, n=10**5, n_starts=16, random_state=0
-)
 def device_fit(options: Any, n: int, **more: Any) -> Work:
     from dominantsets import DominantSets
 

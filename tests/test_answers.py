@@ -50,10 +50,8 @@ def assert_belong_together(model, n):
         mine = taken[cluster.members] < 0
         taken[cluster.members[mine]] = number
     np.testing.assert_array_equal(model.core_labels_, taken)
-    np.testing.assert_array_equal(model.cores_, model.core_labels_)
     np.testing.assert_array_equal(model.memberships_ > 0, model.core_labels_ >= 0)
     # the table
-    assert model.resolution_ is model.selection_
     for number, (row, cluster) in enumerate(zip(model.selection_.rows, model.clusters_, strict=True)):
         assert row.shift == cluster.shift == model.shifts_[number]
         assert row.members == len(cluster)

@@ -129,8 +129,10 @@ def test_options_of_solve_peel_and_the_estimator(options, words):
         solve(GOOD, **options)
     with pytest.raises(ValueError, match=words):
         list(peel(GOOD, 1, **options))
-    if next(iter(options)) in ("algorithm", "max_time", "shift"):
+    if next(iter(options)) in ("max_time", "shift"):
         words = STANDARD
+    else:
+        options = {"solver_params": options}
     with pytest.raises(ValueError, match=words):
         DominantSets(affinity="precomputed", **options).fit(GOOD)
 
@@ -151,6 +153,7 @@ def test_options_of_peeling(options, words):
         peel(GOOD, **options)
     if words.startswith(("n_clusters must", "min_cluster_size")):
         words = STANDARD
+    options = {"solver_params": options} if "cutoff" in options else options
     with pytest.raises(ValueError, match=words):
         DominantSets(affinity="precomputed", **options).fit(GOOD)
 
@@ -162,10 +165,10 @@ def test_options_of_peeling(options, words):
         ({"affinity": 3}, STANDARD),
         ({"shift": "automatic"}, STANDARD),
         ({"assign": "averge"}, STANDARD),
-        ({"solver_params": {"tolerance": 1}}, "takes no 'tolerance'; it takes: start, tol, max_iter, cutoff"),
+        ({"solver_params": {"tolerance": 1}}, "takes no 'tolerance'; it takes: algorithm, start, tol"),
         ({"affinity_params": {"gamma": 1}}, "'auto' takes no parameters, got gamma"),
         ({"affinity": "cosine", "affinity_params": {"gamma": 1}}, "takes no parameter 'gamma'"),
-        ({"algorithm": "replicator"}, "cannot start at a vertex"),
+        ({"solver_params": {"algorithm": "replicator"}}, "cannot start at a vertex"),
     ],
 )
 def test_options_of_the_estimator(options, words):

@@ -137,7 +137,7 @@ def test_the_family():
     exec(code, names)
     y, found = names["y"], names["clusters"]
     assert [set(y[cluster.members]) for cluster in found] == [{0}, {1}]
-    assert (names["model"].labels_[y < 2] == y[y < 2]).all()
+    assert (names["labels"][y < 2] == y[y < 2]).all()
     assert (y[names["cuts"][0].members] < 2).all()
     assert names["follows"].stable
     assert sorted(clique.members.tolist() for clique in names["cliques"]) == [

@@ -137,7 +137,7 @@ def test_a_memmap_is_the_same_as_the_array(tmp_path):
     mapped[:] = A
     one = DominantSets(3, affinity="precomputed").fit(A)
     other = DominantSets(3, affinity="precomputed").fit(mapped)
-    assert one.shift_ == other.shift_
+    np.testing.assert_array_equal(one.shifts_, other.shifts_)
     np.testing.assert_array_equal(one.labels_, other.labels_)
 
 

@@ -52,7 +52,6 @@ def what_cannot_be_passed(estimator):
         DominantSets(affinity="sqeuclidean"),
         DominantSets(n_clusters=2, affinity="ellipses"),
         DominantSets(n_clusters=3, affinity="cosine", assign="average"),
-        DominantSets(n_starts=4, affinity="sqeuclidean"),
         DominantSets(n_clusters=2, affinity="precomputed"),
     ],
     expected_failed_checks=what_cannot_be_passed,
@@ -105,7 +104,6 @@ def test_is_solve_at_the_shift_of_each_cluster(blobs):
         np.testing.assert_array_equal(alone.members, cluster.members)
         np.testing.assert_allclose(alone.weights, cluster.weights, atol=1e-9)
     np.testing.assert_array_equal(model.labels_, model.core_labels_)
-    assert model.shift_ == np.median(model.shifts_)
 
 
 def test_is_peel_with_a_given_shift(blobs):
@@ -114,13 +112,13 @@ def test_is_peel_with_a_given_shift(blobs):
     peeling = peel(as_similarity(X, "sqeuclidean"), 3, shift=500.0)
     list(peeling)
     np.testing.assert_array_equal(model.labels_, peeling.labels)
-    assert model.shift_ == 500.0
+    assert (model.shifts_ == 500.0).all()
 
 
 def test_the_automatic_shift_of_a_graph_is_in_proportion_to_its_degrees(blobs):
     X, _ = blobs
     model = DominantSets(n_clusters=2, affinity="nearest_neighbors").fit(X)
-    assert model.shift_ == pytest.approx(0.9 * model.similarity_.degrees().mean())
+    np.testing.assert_allclose(model.shifts_, 0.9 * model.similarity_.degrees().mean())
 
 
 def test_the_default_keeps_its_clusters_as_n_grows():
@@ -268,7 +266,8 @@ def test_post_assignment_is_the_papers_equation(blobs):
 def test_predicting_the_training_objects_gives_their_labels(affinity, shift, blobs):
     """By the KKT conditions: copies of members join their own cluster, outsiders none."""
     X = blobs[0] + 15.0
-    model = DominantSets(n_clusters=2, affinity=affinity, shift=shift, tol=1e-13, assign=None).fit(X)
+    options = {"solver_params": {"tol": 1e-13}, "assign": None}
+    model = DominantSets(n_clusters=2, affinity=affinity, shift=shift, **options).fit(X)
     assert (model.labels_ < 0).any()
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
@@ -326,10 +325,9 @@ def test_no_warning_of_a_gap_that_is_rounding():
 
 def test_warnings_say_what_fell_short(blobs):
     X, _ = blobs
+    few = {"algorithm": "pairwise", "max_iter": 5}
     with pytest.warns(UserWarning, match="3 clusters did not converge"):
-        DominantSets(n_clusters=3, max_iter=5, algorithm="pairwise", shift=500.0, affinity="sqeuclidean").fit(
-            X
-        )
+        DominantSets(n_clusters=3, solver_params=few, shift=500.0, affinity="sqeuclidean").fit(X)
     A = np.zeros((6, 6))
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):
@@ -338,8 +336,9 @@ def test_warnings_say_what_fell_short(blobs):
     apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A + 0.01 * (1 - np.eye(6)))
     assert apart.n_clusters_ == 4
     assert apart.labels_[0] == apart.labels_[1]
+    endless = {"algorithm": "fw", "tol": 0.0}
     with pytest.warns(UserWarning, match="ended early .time_limit."):
-        DominantSets(n_clusters=3, algorithm="fw", tol=0.0, max_time=0.05, affinity="sqeuclidean").fit(X)
+        DominantSets(n_clusters=3, solver_params=endless, max_time=0.05, affinity="sqeuclidean").fit(X)
 
 
 def test_one_object_is_one_cluster_of_one():
@@ -377,10 +376,9 @@ def test_duplicates_and_two_objects():
 @pytest.mark.parametrize("algorithm", ["inimdyn", "shrink-expand", "trajectory", "path-following"])
 def test_the_other_systems_in_the_estimator(algorithm, shift):
     X, y = make_blobs(150, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
-    params = {"algorithm_params": {"patience": 3}} if algorithm == "trajectory" else None
-    model = DominantSets(
-        3, affinity="sqeuclidean", algorithm=algorithm, shift=shift, solver_params=params
-    ).fit(X)
+    params = {"algorithm": algorithm}
+    params |= {"algorithm_params": {"patience": 3}} if algorithm == "trajectory" else {}
+    model = DominantSets(3, affinity="sqeuclidean", shift=shift, solver_params=params).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert model.solver_options_.algorithm == algorithm
     assert all(cluster.status is Status.CONVERGED for cluster in model.clusters_)
@@ -391,7 +389,8 @@ def test_digits_with_every_method():
     for algorithm in ("fw", "pairwise", "away"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fw is stopped long before 1e-10
-            model = DominantSets(10, algorithm=algorithm, max_iter=3_000, affinity="sqeuclidean").fit(X)
+            params = {"algorithm": algorithm, "max_iter": 3_000}
+            model = DominantSets(10, solver_params=params, affinity="sqeuclidean").fit(X)
         inside = model.labels_ >= 0
         assert inside.mean() > 0.5
         assert adjusted_rand_score(y[inside], model.labels_[inside]) > 0.6
@@ -404,16 +403,9 @@ def test_logging_of_verbose(blobs, caplog):
     caplog.clear()
 
 
-@pytest.mark.parametrize("n_starts", [1, 8])
-def test_sets_that_are_too_small_are_passed_over_however_clusters_are_found(n_starts):
+def test_sets_that_are_too_small_are_passed_over():
     """A heavy pair comes first, and two cliques of 6 after it."""
-    options = {
-        "affinity": "precomputed",
-        "shift": 0.0,
-        "assign": None,
-        "n_starts": n_starts,
-        "random_state": 0,
-    }
+    options = {"affinity": "precomputed", "shift": 0.0, "assign": None}
     model = DominantSets(2, min_cluster_size=3, **options).fit(cliques([2, 6, 6], [9.0, 1.0, 1.0]))
     assert sorted(len(c) for c in model.clusters_) == [6, 6]
     assert model.labels_[:2].tolist() == [-1, -1]
@@ -445,29 +437,12 @@ def test_the_tags_say_which_affinities_take_sparse_features(affinity, blobs):
             model.fit(X)
 
 
-OLD_NAMES = [
-    ({"keep_noise": None}, {"noise": None}),
-    ({"keep_noise": 0.2}, {"noise": 0.2}),
-    ({"start": 3}, {"solver_params": {"start": 3}}),
-    ({"tol": 1e-6}, {"solver_params": {"tol": 1e-6}}),
-    ({"max_iter": 50_000}, {"solver_params": {"max_iter": 50_000}}),
-    ({"cutoff": 1e-6}, {"solver_params": {"cutoff": 1e-6}}),
-    ({"n_starts": 5, "sampling": "dpp"}, {"n_starts": 5, "multistart_params": {"sampling": "dpp"}}),
-    ({"n_starts": 5, "max_overlap": 0.3}, {"n_starts": 5, "multistart_params": {"max_overlap": 0.3}}),
-]
-
-
-@pytest.mark.parametrize(("old", "new"), OLD_NAMES, ids=lambda options: ", ".join(options))
-def test_old_names_of_parameters_still_work_and_say_what_they_are_called_now(old, new, blobs):
-    X, _ = blobs
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FutureWarning)
-        now = DominantSets(3, random_state=0, **new).fit(X)
-    name, renamed = list(old)[-1], list(new)[-1]
-    with pytest.warns(FutureWarning, match=f"{name}.*{renamed}"):
-        before = DominantSets(3, random_state=0, **old).fit(X)
-    np.testing.assert_array_equal(before.labels_, now.labels_)
-    np.testing.assert_array_equal(before.memberships_, now.memberships_)
+def test_the_parameters_are_these():
+    """Any other one is a function's, or belongs to ``solver_params``."""
+    assert list(DominantSets().get_params()) == sorted(
+        ["n_clusters", "affinity", "affinity_params", "shift", "solver_params", "min_cluster_size", "assign",
+         "noise", "random_state", "max_time", "checkpoint", "device", "callback", "verbose"]
+    )  # fmt: skip
 
 
 def test_random_graph_with_isolated_nodes_keeps_them_out():

@@ -460,14 +460,6 @@ def test_bad_cuts_are_refused(nested):
     assert same(few.labels_, few.leaves_)
 
 
-@pytest.mark.parametrize("name", ["n_levels", "min_shift", "tol", "max_iter"])
-def test_former_parameters_warn_and_change_nothing(name, nested):
-    X, _, tree = nested
-    with pytest.warns(FutureWarning, match=name):
-        other = DominantSetHierarchy(**{name: 30}).fit(X)
-    np.testing.assert_array_equal(other.leaves_, tree.leaves_)
-
-
 # stopped early -----------------------------------------------------------------------------------------
 
 

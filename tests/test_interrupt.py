@@ -54,10 +54,8 @@ def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
     X = features(300)
     model = DominantSets(
         4,
-        algorithm="fw",
+        solver_params={"algorithm": "fw", "tol": 0.0, "max_iter": 40_000},
         shift=100.0,
-        tol=0.0,
-        max_iter=40_000,
         callback=in_the_second,
         affinity="sqeuclidean",
     )
@@ -66,7 +64,7 @@ def test_ctrl_c_in_the_estimator_keeps_the_clusters_found():
     assert model.end_ is End.INTERRUPTED
     assert model.n_clusters_ == 2
     assert model.clusters_[1].status is Status.INTERRUPTED
-    assert set(model.cores_) == {-1, 0, 1}
+    assert set(model.core_labels_) == {-1, 0, 1}
 
 
 def test_a_time_limit_returns_what_has_been_reached():

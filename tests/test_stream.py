@@ -223,8 +223,8 @@ def test_an_error_half_way_changes_nothing():
         {"affinity": "precomputed"},
         {"affinity": "cosine", "affinity_params": {"equalize": True}},
         {"shift": 3.0},
-        {"n_starts": 4},
-        {"assign": "mode"},
+        {"device": "cpu"},
+        {"checkpoint": "file.npz"},
     ],
 )
 def test_what_has_no_stream(params):
@@ -254,19 +254,39 @@ def weighted_kkt(A: np.ndarray, own: float, cluster, weights: np.ndarray) -> Non
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine"])
 def test_rows_are_worth_less_with_every_batch(affinity):
     """The certificates are those of rows with weights; old rows are dropped in the end."""
-    model, sizes = DominantSets(affinity=affinity, forget=0.2), []
+    model, sizes = DominantSets(affinity=affinity), []
     for batch in np.array_split(X, 6):
         sizes.append(len(batch))
-        model.partial_fit(batch)
+        model.partial_fit(batch, forget=0.2)
     weights = np.repeat(0.8 ** np.arange(5, -1, -1.0), sizes)
     A = model.similarity_.toarray()
     for cluster in model.clusters_:
         assert cluster.status is Status.CONVERGED
         weighted_kkt(A, model.similarity_.self_similarity, cluster, weights)
-    gone = DominantSets(affinity=affinity, forget=0.85)
+    gone = DominantSets(affinity=affinity)
     for batch in np.array_split(X, 6):
-        gone.partial_fit(batch)
+        gone.partial_fit(batch, forget=0.85)
     assert gone.similarity_.n == 150 * 4  # 0.15 to the power of 3 is above a thousandth, to that of 4 below
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_every_batch_has_a_share_of_its_own(asked):
+    """A row has the product of what all later batches leave, whether clusters are asked for in between."""
+    model = DominantSets(affinity="sqeuclidean")
+    shares = [0.0, 0.3, 0.0, 0.5]
+    for batch, share in zip(np.array_split(X, 4), shares, strict=True):
+        model.partial_fit(batch, forget=share)
+        assert not asked or model.clusters_
+    weights = np.repeat([0.7 * 0.5, 0.5, 0.5, 1.0], len(X) // 4)
+    A = model.similarity_.toarray()
+    for cluster in model.clusters_:
+        weighted_kkt(A, model.similarity_.self_similarity, cluster, weights)
+
+
+@pytest.mark.parametrize("forget", [-0.1, 1.0, np.nan, "some"])
+def test_a_share_that_cannot_be_forgotten(forget):
+    with pytest.raises(ValueError, match="forget must be"):
+        DominantSets().partial_fit(X, forget=forget)
 
 
 FORGOTTEN_TO_NOTHING = [[3, -2, 1], [-1, 1, -3, 4, -3, 2], [-2, 2, -1, 1, 1, 2, -1, -6, -2, 1]]
@@ -282,12 +302,12 @@ FORGOTTEN_TO_NOTHING = [[3, -2, 1], [-1, 1, -3, 4, -3, 2], [-2, 2, -1, 1, 1, 2, 
 @example("sqeuclidean", 0.1, 1, [np.sign(numbers).tolist() for numbers in FORGOTTEN_TO_NOTHING])
 def test_integers_that_come_and_are_forgotten(affinity, forget, d, batches):
     """Never an error, whatever coincides, and the KKT conditions hold for the rows with their weights."""
-    model, sizes = DominantSets(affinity=affinity, forget=forget), []
+    model, sizes = DominantSets(affinity=affinity), []
     for numbers in batches:
         rows = np.array(numbers[: len(numbers) // d * d], dtype=float).reshape(-1, d)
         rows[~rows.any(axis=1)] = 1.0  # no direction
         sizes.append(len(rows))
-        model.partial_fit(rows)
+        model.partial_fit(rows, forget=forget)
     S = model.similarity_
     weights = np.repeat((1.0 - forget) ** np.arange(len(sizes) - 1, -1, -1.0), sizes)
     for cluster in model.clusters_:
@@ -297,10 +317,10 @@ def test_integers_that_come_and_are_forgotten(affinity, forget, d, batches):
 @pytest.mark.parametrize("affinity", ["cosine", "sqeuclidean"])
 def test_copies_stay_a_dominant_set_however_long_they_are_forgotten(affinity):
     """Their ball has no radius, and kappa falls with every batch: it must not vanish beside rounding."""
-    model = DominantSets(affinity=affinity, forget=0.1)
+    model = DominantSets(affinity=affinity)
     signs = np.tile([1.0, 1.0, -1.0, 1.0, -1.0, -1.0], 3)[:, None]
     for _ in range(30):
-        model.partial_fit(signs)
+        model.partial_fit(signs, forget=0.1)
     weights = np.repeat(0.9 ** np.arange(29, -1, -1.0), len(signs))
     rows = np.tile(signs[:, 0], 30)
     assert model.n_clusters_ == 2
@@ -317,11 +337,11 @@ def test_copies_stay_a_dominant_set_however_long_they_are_forgotten(affinity):
 
 
 def test_a_group_that_no_longer_comes_is_forgotten():
-    model = DominantSets(affinity="sqeuclidean", forget=0.6)
+    model = DominantSets(affinity="sqeuclidean")
     model.partial_fit(X[Y < 3])
     assert model.n_clusters_ == 3
     for part in np.array_split(X[(Y == 1) | (Y == 2)], 9):
-        model.partial_fit(part)
+        model.partial_fit(part, forget=0.6)
     assert model.n_clusters_ == 2
     kept = DominantSets(affinity="sqeuclidean").partial_fit(X[Y < 3])
     for part in np.array_split(X[(Y == 1) | (Y == 2)], 9):

@@ -21,7 +21,6 @@ X, _ = make_blobs(240, centers=4, n_features=3, random_state=0)
 CASES = {
     "scales": (X, {"affinity": "sqeuclidean"}),
     "peeling": (X, {"n_clusters": 4, "affinity": "rbf", "shift": 1.0}),
-    "starts": (X, {"n_clusters": 4, "affinity": "cosine", "shift": 1.0, "n_starts": 4, "random_state": 0}),
     "path": (X, {"affinity": "path", "n_clusters": 4}),
     "auto": (X, {"n_clusters": 4}),
     "matrix": (random_similarity(80, 0), {"n_clusters": 2, "affinity": "precomputed", "shift": 1.0}),

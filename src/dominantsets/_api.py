@@ -3,14 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dominantsets.clusters.choice import Choice, TriedAffinity
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
+from dominantsets.clusters.table import Selection
 from dominantsets.estimator import DominantSets
 from dominantsets.hierarchy import DominantSetHierarchy, Group
-from dominantsets.labels.correlation import Correlation, correlation_clusters
 from dominantsets.labels.margins import label_margins
 from dominantsets.rows.parquet import parquet_rows
 from dominantsets.similarity import Similarity, as_similarity
@@ -31,25 +32,28 @@ from dominantsets.solvers import (
 from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
 
 if TYPE_CHECKING:
+    from dominantsets.studies.correlation import Correlation, correlation_clusters
     from dominantsets.studies.destabilise import destabilise
+    from dominantsets.studies.graph_shift import GraphShift, graph_shift
     from dominantsets.studies.hypergraph import solve_hypergraph
     from dominantsets.studies.phases import Trajectory, trajectory
     from dominantsets.studies.trajectory import Cut
 
 STUDIES = {  # module of each name
+    "Correlation": "correlation",
     "Cut": "trajectory",
+    "GraphShift": "graph_shift",
     "Trajectory": "phases",
+    "correlation_clusters": "correlation",
     "destabilise": "destabilise",
+    "graph_shift": "graph_shift",
     "solve_hypergraph": "hypergraph",
     "trajectory": "phases",
 }
 
-# Plainer names for what is too general at the top of a package.
-StopReason, MultiStartPass, StepKind = End, Pass, Step
-HierarchyNode, ShiftCandidate = Group, Candidate
-
 __all__ = [
     "Candidate",
+    "Choice",
     "Correlation",
     "Cut",
     "DominantSet",
@@ -59,28 +63,27 @@ __all__ = [
     "End",
     "Equilibrium",
     "GlobalOptimum",
+    "GraphShift",
     "Group",
-    "HierarchyNode",
     "MultiStart",
-    "MultiStartPass",
     "Pass",
     "PathSpectrum",
     "Peeling",
     "Progress",
     "Resolution",
-    "ShiftCandidate",
+    "Selection",
     "Similarity",
     "Status",
     "Step",
-    "StepKind",
-    "StopReason",
     "Trace",
     "Trajectory",
+    "TriedAffinity",
     "as_similarity",
     "correlation_clusters",
     "destabilise",
     "dominant_sets",
     "global_optimum",
+    "graph_shift",
     "guaranteed_shift",
     "label_margins",
     "multistart",

@@ -25,10 +25,9 @@ from dominantsets.labels.average import (
     predict_by_average,
     predict_by_payoff,
 )
-from dominantsets.labels.correlation import label_by_correlation
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
-from dominantsets.solvers import DominantSet, Monitor, Status
+from dominantsets.solvers import DominantSet, Status
 from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
 
@@ -52,7 +51,7 @@ class Labels(SoftAnswers, Parameters):
         self._memberships = memberships_of(clusters, cores)
         self._set_soft(self.similarity_)
 
-    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
+    def _set_labels(self, partition: Callable[[], Partition]) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         sentence = "the labels are those of the dominant sets: all others are -1."
@@ -61,11 +60,7 @@ class Labels(SoftAnswers, Parameters):
             if self.assign == "average":
                 sentence = "everybody is in the cluster with the highest average similarity."
                 made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
-            elif self.assign == "correlation" and clusters:
-                made, self.correlation_ = label_by_correlation(
-                    similarity, cores, len(clusters), self._noise is not None, monitor
-                )
-            elif self.assign in ("refine", "mode") and clusters:
+            elif self.assign == "refine" and clusters:
                 made = self._as_asked(partition(), cores)
         except KeyboardInterrupt:  # the cores are there
             self.end_ = End.INTERRUPTED
@@ -77,11 +72,11 @@ class Labels(SoftAnswers, Parameters):
 
     def _as_asked(self, found: Partition, cores: Ints) -> Partition:
         """Labels of a partition, after what was asked about noise."""
-        if self._noise == "cores":
+        if self.noise == "cores":
             sentence = "everybody outside the dominant sets is -1, as asked."
             labels = np.where(cores >= 0, found.labels, -1)
             return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
-        if self._noise_asked != self._noise:
+        if self._noise_asked != self.noise:
             sentence = "nobody is called noise: other parts of the data find another background."
             return found._replace(sentence=sentence)
         return found
@@ -94,7 +89,7 @@ class Labels(SoftAnswers, Parameters):
         self._averages: list[Any] = []
         if self.assign == "average":
             self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-        if self._rule is None or self._noise == "cores":
+        if self._rule is None or self.noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         # as the caller's own data are kept: Dask arrays in the same chunks
@@ -106,24 +101,6 @@ class Labels(SoftAnswers, Parameters):
         self.assignment_rate_ = 1.0 - silence(labels, probabilities) / labels.size
         self.probabilities_ = similarity.as_given(probabilities)
         del self._cores, self._memberships
-
-    @property
-    def cores_(self) -> Any:
-        """The former name of ``core_labels_``."""
-        return self.core_labels_
-
-    @property
-    def resolution_(self) -> Selection:
-        """The former name of ``selection_``."""
-        return self.selection_
-
-    @property
-    def shift_(self) -> float:
-        """The shift used; the median of ``shifts_`` where every cluster has its own."""
-        check_is_fitted(self)
-        if self.selection_.resolution is not None:
-            return self.selection_.resolution.shift
-        return float(np.median(self.shifts_)) if len(self.shifts_) else float("nan")
 
     def _warn(self) -> None:
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
@@ -137,10 +114,11 @@ class Labels(SoftAnswers, Parameters):
         # copies are a set at every small kappa, which makes any rounding of payoffs a large relative gap
         loose = [c for c in loose if beyond_rounding(c.gap, c.threshold, 0.0, c.shift)]
         loose = [c for c in loose if c.relative_gap > WORTH_A_WARNING]
-        if any(c.status is Status.DISSOLVED for c in loose):
+        dissolved = [c.shift for c in loose if c.status is Status.DISSOLVED]
+        if dissolved:
             degree = float(self.similarity_.degrees().mean())
             warn(
-                f"the shift of {self.shift_:.6g} is too large for this graph, whose mean degree is "
+                f"the shift of {max(dissolved):.6g} is too large for this graph, whose mean degree is "
                 f"{degree:.6g}: every object would gain by joining; lower it.",
                 ConvergenceWarning,
             )
@@ -148,7 +126,7 @@ class Labels(SoftAnswers, Parameters):
             worst = max(c.relative_gap for c in loose)
             warn(
                 f"{len(loose)} of {self.n_clusters_} clusters did not converge (largest relative gap "
-                f"{worst:.1g}); raise max_iter in solver_params or use algorithm='pairwise'.",
+                f"{worst:.1g}); raise max_iter in solver_params, or pass algorithm='pairwise' there.",
                 ConvergenceWarning,
             )
         if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
@@ -209,13 +187,10 @@ class Labels(SoftAnswers, Parameters):
         or to the background (-1); on a network to the group that it has most in common with; under "path"
         where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
         which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        "average" that cluster too, else the one with the highest average similarity; with "correlation" the
-        one where it gains most.
+        "average" that cluster too, else the one with the highest average similarity.
 
-        Exceptions: with ``assign="mode"`` new objects join by their gain, as with None, while ``labels_`` say
-        where a climb from the object itself ends; a share of noise (``noise=0.1``) is one of the objects of
-        ``fit``; and under "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself
-        among its neighbours.
+        Exceptions: a share of noise (``noise=0.1``) is one of the objects of ``fit``; and under
+        "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself among its neighbors.
 
         Parameters
         ----------

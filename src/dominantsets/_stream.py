@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from dominantsets._checks import check_real
 from dominantsets._input import batch, new_objects
 from dominantsets.clusters.choice import Choice, unseen
 from dominantsets.clusters.samples import has_words
@@ -39,7 +40,6 @@ ABOUT_ALL = (
     "exemplars_",
     "shifts_",
     "n_iter_",
-    "n_passes_",
     "end_",
     "selection_",
     "similarity_",
@@ -47,14 +47,7 @@ ABOUT_ALL = (
     "memberships_",
     "_summaries",
 )
-USUAL: dict[str, tuple[Any, ...]] = {
-    "shift": ("auto",),
-    "n_starts": (1,),
-    "checkpoint": (None,),
-    "device": (None,),
-    "overlap": (False,),
-    "assign": ("refine", "average", None),
-}
+USUAL: dict[str, Any] = {"shift": "auto", "checkpoint": None, "device": None}
 
 
 def can_stream(estimator: Any) -> bool:
@@ -64,9 +57,9 @@ def can_stream(estimator: Any) -> bool:
         raise AttributeError(f"partial_fit needs affinity={' or '.join(map(repr, BALLS))}, got {affinity!r}.")
     if (estimator.affinity_params or {}).get("equalize"):
         raise AttributeError("partial_fit has no ranks of similarities: leave out equalize.")
-    for name, values in USUAL.items():
-        if getattr(estimator, name) not in values:
-            raise AttributeError(f"partial_fit needs {name}={values[0]!r}, got {getattr(estimator, name)!r}.")
+    for name, usual in USUAL.items():
+        if getattr(estimator, name) != usual:
+            raise AttributeError(f"partial_fit needs {name}={usual!r}, got {getattr(estimator, name)!r}.")
     return True
 
 
@@ -89,7 +82,7 @@ class Streaming:
             return object.__getattribute__(self, name)  # or the error of before
 
     @available_if(can_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(self: Any, X: Any, y: Any = None) -> Any:
+    def partial_fit(self: Any, X: Any, y: Any = None, *, forget: float = 0.0) -> Any:
         r"""Take a batch of rows in.
 
         The first batch is fitted. Later ones are labelled by what is known, and wait: ``clusters_``, and all
@@ -98,8 +91,8 @@ class Streaming:
         keep their weights, and their certificate with a new margin. Those that are touched take the objects
         in and are climbed again over all rows. Clusters are looked for anew where rows are in other ones than
         before, or in none, and when there are many more rows (docs/streams.md); those that are found again
-        keep their labels. Rows are kept: certificates are about all of them, unless the parameter ``forget``
-        makes them worth less with every batch.
+        keep their labels. Rows are kept: certificates are about all of them, unless ``forget`` makes them
+        worth less with every batch.
         A batch that cannot be taken in leaves the model as it was; Ctrl-C and ``max_time`` (of one batch) end
         it early, and the next batch goes on.
 
@@ -110,6 +103,9 @@ class Streaming:
             forgets them.
         y : None
             Not used.
+        forget : float, default=0.0
+            Share of its weight that each row of the earlier batches loses with this one; at least 0 and
+            below 1.
 
         Returns
         -------
@@ -128,8 +124,10 @@ class Streaming:
         >>> model.labels_.shape, model.membership_matrix_.shape
         ((200,), (600, 3))
         """
+        if not 0.0 <= check_real("forget", forget) < 1.0:
+            raise ValueError(f"forget must be at least 0 and below 1, got {forget!r}.")
         X = batch(self, X)
-        self._safely(lambda: self._take_batch(X) if "_seen" in self.__dict__ else self._take_first(X))
+        self._safely(lambda: self._take_batch(X, forget) if "_seen" in self.__dict__ else self._take_first(X))
         return self
 
     @available_if(can_stream)  # type: ignore[untyped-decorator]
@@ -192,11 +190,11 @@ class Streaming:
         )
         del self._in_batches
 
-    def _take_batch(self: Any, X: Any) -> None:
+    def _take_batch(self: Any, X: Any, forget: float) -> None:
         """Labels of a batch, which waits unless it calls for more."""
         self.__dict__.update(self.__dict__.pop("_before", {}))
         thresholds = np.array([cluster.threshold for cluster in self.clusters_])
-        seen = self._seen = self._seen.with_batch(X, self._payoffs(X), thresholds)
+        seen = self._seen = self._seen.with_batch(X, forget, self._payoffs(X), thresholds)
         called = seen.calls_for_a_look()
         if called or seen.rule is None or self._levels:  # nothing says labels without the clusters
             self._catch_up(called)
@@ -215,7 +213,7 @@ class Streaming:
         """The clusters with all that waits."""
         self.__dict__.update(self.__dict__.pop("_before", {}))
         options, old, first = self._checked(), self.similarity_, self._seen.rows.shape[0]
-        decay = (1.0 - self.forget) ** len(self._seen.waiting)
+        decay = self._seen.decay
         seen, X = self._seen.joined()
         if seen.rule is not None and seen.labels.size < seen.n:  # the batch that called for a look
             labels, likely = seen.rule.place(X[seen.labels.size - first :])
@@ -224,7 +222,7 @@ class Streaming:
                 labels=np.concatenate([seen.labels, labels]),
                 probabilities=np.concatenate([seen.probabilities, likely]),
             )
-        weights = seen.weights(self.forget)
+        weights = seen.weights()
         keep = np.ones(seen.n, dtype=bool) if weights is None else weights >= FORGOTTEN
         similarity = as_similarity(seen.rows[keep], self.affinity_, **self.affinity_params_)
         payoffs, raised = self._payoffs(X), similarity.offset - old.offset
@@ -269,7 +267,7 @@ class Streaming:
             left = [arrival.without(keep, own + arrival.cluster.shift) for arrival in arrivals]
             arrivals, seen = [arrival for arrival in left if arrival is not None], seen.kept(keep)
             called = called or len(arrivals) < len(left)
-        weights, end = seen.weights(self.forget), End.N_CLUSTERS
+        weights, end = seen.weights(), End.N_CLUSTERS
         clusters, rule = None, seen.rule
         if called and not monitor.out_of_time():
             try:
@@ -287,12 +285,12 @@ class Streaming:
         self.end_ = next((HALTS[c.status] for c in clusters if c.status in HALTS), end)
         self.similarity_ = similarity
         self._set_clusters(clusters, cores_of(clusters, similarity.n))
-        self.n_passes_, self.selection_ = len(clusters), of_stream(clusters, similarity.n)
+        self.selection_ = of_stream(clusters, similarity.n)
         if rule is None:
-            self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
+            self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor))
             rule = self._rule and Earlier(self._rule, similarity.detached())
         else:  # between two looks labels are by one rule
-            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities), monitor)
+            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities))
         self._seen = replace(
             seen,
             labels=self.labels_,

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
@@ -23,7 +22,6 @@ from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.choice import Choice, choose_for, unseen
 from dominantsets.clusters.find import Request, find
-from dominantsets.clusters.multistart import sampled_start
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.similarity import Similarity
@@ -34,14 +32,6 @@ from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
 
-# Parameters that mean one similarity, unless they have these values.
-ONE_SIMILARITY: dict[str, tuple[Any, ...]] = {
-    "shift": ("auto",),
-    "algorithm": ("auto",),
-    "assign": ("refine", "average", None),
-    "overlap": (False,),
-}
-SHARED = 0.5  # of two clusters that may overlap: that is how much they may have in common
 HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 
 
@@ -70,8 +60,7 @@ class DominantSets(
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
         of any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a
-        shift or an algorithm is given, with ``assign="mode"`` or ``"correlation"``, and for Dask arrays and
-        tensors, it means round ones. Else
+        shift or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
         ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
         ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -91,49 +80,30 @@ class DominantSets(
         "guaranteed" is the least shift for which it is proved that no cluster has fewer than
         ``min_cluster_size`` members; "sufficient" searches for a smaller one that is enough on these data
         (about ten times the work).
-    algorithm : str, default="auto"
-        The solver by its name, see :func:`solve`.
     solver_params : dict, optional
-        Any of ``start`` ("vertex", "barycenter", "global", an object or weights), ``tol`` (1e-10: the
-        relative gap at which a cluster counts as converged), ``max_iter`` (100,000 for a cluster), ``cutoff``
-        (2e-12: members have a weight above it) and ``algorithm_params``, see :func:`solve`.
+        Any of ``algorithm`` (the solver by its name), ``start`` ("vertex", "barycenter", "global", an object
+        or weights), ``tol`` (1e-10: the relative gap at which a cluster counts as converged), ``max_iter``
+        (100,000 for a cluster), ``cutoff`` (2e-12: members have a weight above it) and ``algorithm_params``,
+        see :func:`solve`. For example ``{"algorithm": "pairwise", "tol": 1e-8}``.
     min_cluster_size : int, default=1
         Sets with fewer members are skipped; see ``shift`` for how to have none of them.
-    assign : {"refine", "average", "correlation", "mode", None}, default="refine"
+    assign : {"refine", "average", None}, default="refine"
         What becomes of objects in no dominant set. "refine": all objects go to the cluster whose cloud they
         belong to (:mod:`dominantsets.labels.mixture`); "average": those in no dominant set join the cluster
-        with which they have the highest average similarity (the paper's post-assignment); "correlation":
-        correlation clustering by local search from the dominant sets, until no single move gains
-        (:mod:`dominantsets.labels.correlation`; -1 for objects that are better off by themselves, unless
-        ``noise=None``); "mode": clusters are the dominant sets in which climbs from all objects end, at one
-        shift, and an object belongs where its own climb ends (graph shift; n solves); None: they stay -1.
+        with which they have the highest average similarity (the paper's post-assignment); None: they stay -1.
+        :func:`correlation_clusters` and :func:`graph_shift` label objects in other ways.
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
         outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
-    overlap : bool or float, default=False
-        Whether clusters may share objects: each is then a dominant set of all objects, not of what the others
-        left, at one shift (:func:`dominant_sets`; best value first); ``membership_matrix_`` says who is in
-        which. A number is the largest share (Jaccard) that two may have in common; True is 0.5. ``labels_``
-        has one of them for every object.
-    n_starts : int, default=1
-        Where a shift is given: 1 peels clusters one after another from their vertex. More: multi-start, in
-        passes that solve from so many sampled objects at once, see :func:`multistart`.
-    multistart_params : dict, optional
-        Any of ``sampling`` ("uniform", or "dpp": a determinantal point process, which avoids objects that are
-        alike) and ``max_overlap`` (0.1: the largest share of a cluster's members that may be in better
-        clusters of the same pass), see :func:`multistart`.
-    n_jobs : int, optional
-        Threads for the starts of a pass; the result is the same for every number.
     random_state : int, RandomState or None, default=None
-        Used for the sampling, and where row sums of a kernel are estimated from a sample (above 20,000
-        objects).
+        Used where row sums of a kernel are estimated from a sample (above 20,000 objects).
     max_time : float, optional
         Seconds after which fitting stops, with what has been found.
     checkpoint : str, optional
-        A file in which clusters are kept after each of them (each pass of multi-start). A new fit of the same
-        data with the same parameters goes on from there; one that belongs to others is refused. It stays
-        when fitting is done. Paths, networks and ellipses, all of whose clusters come at once, keep none.
+        A file in which clusters are kept after each of them. A new fit of the same data with the same
+        parameters goes on from there; one that belongs to others is refused. It stays when fitting is done.
+        Paths, networks and ellipses, all of whose clusters come at once, keep none.
     device : str or torch.device, optional
         Where to work on features under sqeuclidean, cosine, linear, rbf or laplacian, such as ``"cuda"``
         (extra "gpu"). A torch tensor is worked on where it is, without this; chunks of a Dask array go to
@@ -145,10 +115,6 @@ class DominantSets(
     verbose : int, default=0
         1 shows a bar where stderr is a terminal (and rich is installed), and logs a line for each cluster
         (on stderr where logging is not set up).
-    forget : float, default=0.0
-        Share of its weight that every row loses with each later batch of ``partial_fit``.
-    keep_noise, start, tol, max_iter, cutoff, sampling, max_overlap : deprecated
-        Former names: use ``noise``, ``solver_params`` and ``multistart_params``.
 
     Attributes
     ----------
@@ -164,31 +130,25 @@ class DominantSets(
     exemplars_ : ndarray of shape (K,)
         The object with the largest weight of each cluster.
     core_labels_ : ndarray of shape (n,)
-        The labels of the dominant sets themselves: -1 outside all of them. (``cores_`` is its former name.)
+        The labels of the dominant sets themselves: -1 outside all of them.
     memberships_ : ndarray of shape (n,)
         The weight of each object in its dominant set, 1 for the exemplar; 0 outside all of them.
     membership_matrix_ : csr_array of shape (n, K)
-        The weights of every dominant set, each 1 for its exemplar: an object in several has several.
+        The weights of every dominant set, each 1 for its exemplar.
     assignment_rate_ : float
         Share of the objects with a label other than -1.
     n_iter_ : int
         Iterations of all clusters together.
-    n_passes_ : int
-        Passes of multi-start; without it, as many as clusters.
     shifts_ : ndarray of shape (K,)
         The shift of each cluster.
-    shift_ : float
-        The shift, where there is one for all; else the median of ``shifts_``.
     selection_ : Selection
-        How the clusters were chosen, to be printed. (``resolution_`` is its former name.)
+        How the clusters were chosen, to be printed.
     solver_options_ : SolverOptions
         The solver's options, with the algorithm that "auto" meant.
     end_ : End
         Why no more clusters were looked for.
     similarity_ : Similarity
         The similarity that was clustered.
-    correlation_ : Correlation
-        With ``assign="correlation"``, the value of the partition and the certificate that no move gains.
     affinity_, affinity_params_ : str and dict
         The affinity, and its parameters: with ``affinity="auto"`` what was taken.
     choice_ : Choice or None
@@ -215,57 +175,31 @@ class DominantSets(
         affinity: Any = "auto",
         affinity_params: dict[str, Any] | None = None,
         shift: float | str = "auto",
-        algorithm: str = "auto",
         solver_params: dict[str, Any] | None = None,
         min_cluster_size: int = 1,
         assign: str | None = "refine",
         noise: float | str | None = "auto",
-        overlap: bool | float = False,
-        n_starts: int = 1,
-        multistart_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
         random_state: Any = None,
         max_time: float | None = None,
         checkpoint: str | None = None,
         device: Any = None,
         callback: Callback | None = None,
         verbose: int = 0,
-        forget: float = 0.0,
-        keep_noise: Any = "deprecated",
-        start: Any = "deprecated",
-        tol: Any = "deprecated",
-        max_iter: Any = "deprecated",
-        cutoff: Any = "deprecated",
-        sampling: Any = "deprecated",
-        max_overlap: Any = "deprecated",
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.affinity_params = affinity_params
         self.shift = shift
-        self.algorithm = algorithm
         self.solver_params = solver_params
         self.min_cluster_size = min_cluster_size
         self.assign = assign
         self.noise = noise
-        self.overlap = overlap
-        self.n_starts = n_starts
-        self.multistart_params = multistart_params
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.max_time = max_time
         self.checkpoint = checkpoint
         self.device = device
         self.callback = callback
         self.verbose = verbose
-        self.forget = forget
-        self.keep_noise = keep_noise
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cutoff = cutoff
-        self.sampling = sampling
-        self.max_overlap = max_overlap
 
     def around(self, seeds: Any, *, shift: float = 0.0, seed_shift: float | str = "auto") -> DominantSet:
         """The dominant set around one or more of the objects that were fitted.
@@ -367,8 +301,7 @@ class DominantSets(
             warn("there is one object: it is a cluster by itself.")
         # a start is refused before the row sums are made; which solver "auto" means needs the shift
         early = 0.0 if isinstance(self.shift, str) else float(self.shift)
-        start = sampled_start(options) if self.n_starts > 1 else options.start
-        options.chosen_for(similarity, early, start).check_start(similarity.n, start)
+        options.chosen_for(similarity, early).check_start(similarity.n)
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
         with bar or nullcontext(self.callback) as told:
             monitor.callback = around(told)
@@ -380,9 +313,6 @@ class DominantSets(
         return self
 
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:
-        random_state = check_random_state(self.random_state)
-        if self.random_state is None:  # a generator of our own: a checkpoint must not rewind NumPy's
-            random_state = np.random.RandomState(random_state.randint(2**31 - 1))
         self.similarity_ = similarity
         request = Request(
             self.n_clusters,
@@ -390,17 +320,11 @@ class DominantSets(
             options,
             int(self.min_cluster_size),
             self._noise_asked,
-            int(self.n_starts),
-            self.n_jobs,
-            self._grouped("multistart_params"),
             self._checkpoint,
             _say if self.verbose else _silent,
-            self.assign == "mode",
-            (SHARED if self.overlap is True else float(self.overlap)) if self.overlap else None,
         )
-        found = find(similarity, request, random_state, monitor)
-        self.end_, self.n_passes_ = found.end, found.n_passes
-        self.solver_options_, self.selection_ = found.options, found.selection
+        found = find(similarity, request, check_random_state(self.random_state), monitor)
+        self.end_, self.solver_options_, self.selection_ = found.end, found.options, found.selection
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
@@ -410,17 +334,16 @@ class DominantSets(
         except KeyboardInterrupt:
             self.end_ = End.INTERRUPTED
             monitor.hurry()
-        self._set_labels(found.partition, monitor)
+        self._set_labels(found.partition)
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
-        asked = [name for name, usual in ONE_SIMILARITY.items() if getattr(self, name) not in usual]
         if hasattr(self, "_in_batches"):
             self.choice_ = choice_of_stream(X)
-        elif asked and seen:
+        elif seen and (self.shift != "auto" or self._solver_params["algorithm"] != "auto"):
             self.choice_ = unseen(
                 "cosine" if sp.issparse(X) else "sqeuclidean",
-                f"{' and '.join(asked)} mean one similarity: nothing was compared.",
+                "A shift or an algorithm is given: nothing was compared.",
             )
         else:
             self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
@@ -438,8 +361,7 @@ class DominantSets(
         depends = depends | {
             name: getattr(self, name) for name in [*names, "affinity", "affinity_params", "min_cluster_size"]
         }
-        depends |= {"algorithm": algorithm}
-        depends |= self._grouped("solver_params") | self._grouped("multistart_params")
+        depends |= self._solver_params | {"algorithm": algorithm}
         return Checkpoint(self.checkpoint, signature(similarity, depends))
 
 

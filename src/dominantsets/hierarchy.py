@@ -32,8 +32,6 @@ from dominantsets.solvers.result import End
 
 __all__ = ["DominantSetHierarchy", "Group"]
 
-FORMER = ("n_levels", "min_shift", "tol", "max_iter")  # parameters of the builder that looked at some shifts
-
 
 class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     r"""The tree of dominant sets over all shifts.
@@ -58,8 +56,6 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_time : float, optional
         Seconds after which the tree is left as it is: what has not merged merges at the top, and groups
         whose dominant set was not found have none.
-    n_levels, min_shift, tol, max_iter : deprecated
-        Without effect: the tree has all levels, and the solver its own tolerance.
 
     Attributes
     ----------
@@ -110,20 +106,12 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         affinity_params: dict[str, Any] | None = None,
         min_cluster_size: int = 1,
         max_time: float | None = None,
-        n_levels: Any = "deprecated",
-        min_shift: Any = "deprecated",
-        tol: Any = "deprecated",
-        max_iter: Any = "deprecated",
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.affinity_params = affinity_params
         self.min_cluster_size = min_cluster_size
         self.max_time = max_time
-        self.n_levels = n_levels
-        self.min_shift = min_shift
-        self.tol = tol
-        self.max_iter = max_iter
 
     def __sklearn_tags__(self) -> Any:
         return set_tags(super().__sklearn_tags__(), self.affinity)
@@ -176,11 +164,6 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.labels_ = self.cut(self._wanted)
 
     def _fit(self, X: Any) -> Self:
-        for name in FORMER:
-            if not isinstance(value := getattr(self, name), str) or value != "deprecated":
-                warn(
-                    f"{name} has no effect any more, and will go in version 0.3; leave it out.", FutureWarning
-                )
         check_run(0.0, self.max_time)
         self._monitor = monitor = Monitor(self.max_time)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})

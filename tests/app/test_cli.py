@@ -236,7 +236,6 @@ def test_columns_scale_and_parameters(tmp_path):
     assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == labels
     for wrong, words in (
         (["gamma"], "not of the form name=value"),
-        (["gamma=0.5", "--drop", "name", "--n-starts", "4"], "give --shift, too"),
         (["gamma=0.5", "--columns", "c"], "no column 'c'; its columns are: a, b, name, other"),
     ):
         result = run(*arguments, *wrong)
@@ -247,15 +246,14 @@ def test_columns_scale_and_parameters(tmp_path):
     }  # fmt: skip
 
 
-def test_many_starts(tmp_path):
+def test_the_solver(tmp_path):
     X, _ = make_blobs(80, centers=[(0, 0), (20, 0)], random_state=0)
     np.save(tmp_path / "x.npy", X)
     arguments = ["--affinity", "rbf", "--affinity-param", "gamma=0.5", "--shift", 1, "-k", 2, "-q"]
-    result = run("cluster", tmp_path / "x.npy", *arguments, "--n-starts", 6, "--random-state", 3)
+    result = run("cluster", tmp_path / "x.npy", *arguments, "--algorithm", "pairwise", "--tol", 1e-6)
     assert result.exit_code == 0, result.output
-    model = DominantSets(
-        2, affinity="rbf", affinity_params={"gamma": 0.5}, shift=1.0, n_starts=6, random_state=3
-    ).fit(X)
+    params = {"affinity": "rbf", "affinity_params": {"gamma": 0.5}, "shift": 1.0}
+    model = DominantSets(2, solver_params={"algorithm": "pairwise", "tol": 1e-6}, **params).fit(X)
     labels = [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]]
     assert labels == model.labels_.tolist()
 

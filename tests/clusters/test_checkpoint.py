@@ -23,7 +23,6 @@ def same(one, other):
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(one.memberships_, other.memberships_)
     assert one.end_ is other.end_
-    assert one.n_passes_ == other.n_passes_
     for a, b in zip(one.clusters_, other.clusters_, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)
         for name in ("value", "gap", "margin", "strict", "status", "n_iter", "algorithm", "shift", "radius"):
@@ -35,8 +34,6 @@ def same(one, other):
     [
         (X, {"affinity": "sqeuclidean"}),
         (X, {"affinity": "rbf"}),
-        (X, {"affinity": "rbf", "n_starts": 3, "random_state": 1}),
-        (X, {"affinity": "cosine", "n_starts": 3, "sampling": "dpp", "random_state": 1}),
         (X, {"affinity": "path", "shift": 0.5}),
         (sp.csr_array(random_similarity(200, 0, zeros=0.9)), {"affinity": "precomputed", "shift": 0.0}),
     ],
@@ -53,13 +50,13 @@ def test_stopped_after_each_cluster_and_taken_up_again(data, options, tmp_path):
     died = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Checkpoint, "save", save_and_die)
-        for _ in range(10):  # each run gets one cluster, or one pass, further
+        for _ in range(10):  # each run gets one cluster further
             try:
                 done = DominantSets(5, checkpoint=str(path), **options).fit(data)
                 break
             except SystemError:
                 died += 1
-    assert died == plain.n_passes_
+    assert died == plain.n_clusters_ == 5
     same(done, plain)
     same(DominantSets(5, checkpoint=str(path), **options).fit(data), plain)  # done: nothing is left to do
 
@@ -72,7 +69,7 @@ def test_an_interrupted_cluster_is_not_kept(tmp_path):
         calls.append(progress)
         return progress.n_clusters == 2
 
-    how = {"affinity": "laplacian", "shift": 3.0, "algorithm": "working-set"}
+    how = {"affinity": "laplacian", "shift": 3.0, "solver_params": {"algorithm": "working-set"}}
     options = {**how, "checkpoint": str(path)}
     with pytest.warns(UserWarning, match="ended early"):
         stopped = DominantSets(4, callback=stop, **options).fit(X)
@@ -90,7 +87,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"belongs to other parameters \(n_clusters\)"):
         DominantSets(4, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     with pytest.raises(ValueError, match=r"other parameters .*tol"):
-        DominantSets(3, tol=1e-6, checkpoint=str(path), affinity="sqeuclidean").fit(X)
+        DominantSets(3, solver_params={"tol": 1e-6}, checkpoint=str(path), affinity="sqeuclidean").fit(X)
     assert path.read_bytes() == kept
     for raw in (b"", b"nothing of the kind", pickle.dumps([1]), kept[: len(kept) // 2]):
         path.write_bytes(raw)
@@ -123,22 +120,6 @@ def test_data_with_the_same_row_sums_are_other_data(tmp_path):
         DominantSets(2, **options).fit(two_cliques([[0, 2, 4, 6], [1, 3, 5, 7]]))
 
 
-def test_the_seed_belongs_to_the_parameters_of_multistart(tmp_path):
-    options = {"affinity": "rbf", "shift": 3.0, "n_starts": 3, "checkpoint": str(tmp_path / "c.npz")}
-    DominantSets(2, random_state=0, **options).fit(X)
-    with pytest.raises(ValueError, match=r"other parameters \(random_state\)"):
-        DominantSets(2, random_state=1, **options).fit(X)
-
-
-def test_numpys_own_generator_is_left_alone(tmp_path):
-    for options in ({}, {"n_starts": 3, "affinity": "rbf", "shift": 3.0}):
-        path = tmp_path / f"{len(options)}.npz"
-        DominantSets(2, checkpoint=str(path), **options).fit(X)
-        before = np.random.rand()
-        DominantSets(2, checkpoint=str(path), **options).fit(X)
-        assert np.random.rand() != before
-
-
 def kernel(P, Q):
     return np.exp(-((P[:, None] - Q[None]) ** 2).sum(axis=2))
 
@@ -156,32 +137,18 @@ def test_a_function_is_known_by_its_name(tmp_path):
 # the file itself ----------------------------------------------------------------------------------------
 
 
-def snapshots(tmp_path, random_state):
-    """Clusters of a fit, saved and read."""
+def test_what_is_saved_is_read(tmp_path):
     clusters = DominantSets(3, affinity="sqeuclidean", shift=20.0).fit(X).clusters_
     checkpoint = Checkpoint(tmp_path / "run.npz", {"data": "some"})
     assert checkpoint.load() is None
-    checkpoint.save(clusters, 7, random_state, "n_clusters")
-    return clusters, checkpoint.load()
-
-
-def test_what_is_saved_is_read(tmp_path):
-    random_state = np.random.RandomState(3)
-    random_state.normal(size=3)  # one of a pair is kept for later
-    clusters, found = snapshots(tmp_path, random_state)
-    assert (found.n_passes, found.end) == (7, "n_clusters")
-    again = np.random.RandomState(0)
-    again.set_state(found.random_state)
-    assert again.normal(size=5).tolist() == random_state.normal(size=5).tolist()
+    checkpoint.save(clusters, "n_clusters")
+    found = checkpoint.load()
+    assert found.end == "n_clusters"
     for a, b in zip(found.clusters, clusters, strict=True):
         np.testing.assert_array_equal(a.members, b.members)
         np.testing.assert_array_equal(a.weights, b.weights)
         np.testing.assert_array_equal(a.center, b.center)
         assert (a.margin, a.status, a.strict, a.value) == (b.margin, b.status, b.strict, b.value)
-
-
-def test_a_run_without_chance_keeps_no_random_state(tmp_path):
-    assert snapshots(tmp_path, None)[1].random_state is None
 
 
 class _Runs:

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dominantsets import DominantSets
 from dominantsets.clusters import choice, samples
-from dominantsets.clusters.choice import Candidate, Choice, choose, unseen
+from dominantsets.clusters.choice import Choice, TriedAffinity, choose, unseen
 from dominantsets.clusters.samples import sample_of
 from dominantsets.clusters.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
@@ -100,7 +100,7 @@ def test_a_background_speaks_for_balls(d, n_clusters):
 
 
 def test_a_background_that_parts_do_not_find_is_none():
-    doubtful = Candidate("sqeuclidean", noise=0.6, noise_stability=0.2)
+    doubtful = TriedAffinity("sqeuclidean", noise=0.6, noise_stability=0.2)
     assert doubtful.is_noise_doubtful
     X, _ = make_blobs(300, centers=3, random_state=0)
     noise = np.random.default_rng(0).uniform(-20, 20, size=(150, 2))
@@ -141,10 +141,10 @@ def test_what_is_given_is_not_chosen():
     X, _ = make_moons(200, noise=0.05, random_state=0)
     given = DominantSets(2, affinity="path", affinity_params={"min_samples": 3}).fit(X)
     assert (given.affinity_, given.affinity_params_, given.choice_) == ("path", {"min_samples": 3}, None)
-    for params in ({"shift": 0.0}, {"algorithm": "pairwise"}, {"assign": "correlation"}):
+    for params in ({"shift": 0.0}, {"solver_params": {"algorithm": "pairwise"}}):
         model = DominantSets(2, **params).fit(X)
         assert model.affinity_ == "sqeuclidean"
-        assert f"{next(iter(params))} mean one similarity" in model.choice_.reason
+        assert model.choice_.reason == "A shift or an algorithm is given: nothing was compared."
     again = given.set_params(affinity="auto", affinity_params=None).fit(X)
     assert again.choice_ is not None
 
@@ -193,9 +193,9 @@ def test_what_cannot_be_looked_at_is_taken_as_it_is():
 
 
 def test_a_choice_is_printed_as_a_table():
-    taken = Candidate("path", {}, 3, -4.0, 0.9, 1.25, 0.5, 0.1)
-    other = Candidate("diffusion", {"then": "balls"}, 2, -1.0, 0.8)
-    dropped = Candidate("rbf", note="too slow")
+    taken = TriedAffinity("path", {}, 3, -4.0, 0.9, 1.25, 0.5, 0.1)
+    other = TriedAffinity("diffusion", {"then": "balls"}, 2, -1.0, 0.8)
+    dropped = TriedAffinity("rbf", note="too slow")
     shown = Choice(taken, [taken, other, dropped], 90, "Because.")
     assert repr(shown) == "Choice(path, of 3 tried; print it for the table)"
     _, first, second, third, last = str(shown).splitlines()
@@ -204,8 +204,8 @@ def test_a_choice_is_printed_as_a_table():
     assert third.split() == ["rbf", "too", "slow"]
     assert last == "Because."
     assert not taken.is_noise_doubtful
-    assert Candidate("a", noise_stability=0.49).is_noise_doubtful
-    assert not Candidate("a", noise_stability=0.5).is_noise_doubtful
+    assert TriedAffinity("a", noise_stability=0.49).is_noise_doubtful
+    assert not TriedAffinity("a", noise_stability=0.5).is_noise_doubtful
     assert unseen("rbf", "Why.").taken.affinity == "rbf"
 
 
@@ -216,7 +216,7 @@ def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
     some = SimpleNamespace(n=5_000, whole=whole, balls="sqeuclidean")
     monkeypatch.setattr(choice, "Scales", lambda *_: SimpleNamespace(balls=[None] * count))
     monkeypatch.setattr(choice, "_balls", lambda sample: (sample.balls, {}))
-    compared = Choice(Candidate("path"), [], 0, "Compared.")
+    compared = Choice(TriedAffinity("path"), [], 0, "Compared.")
     monkeypatch.setattr(choice, "_Contest", lambda *_: SimpleNamespace(decide=lambda: compared))
     found = choose(some, None, Monitor())
     if count == 50:

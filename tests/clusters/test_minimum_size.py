@@ -111,7 +111,7 @@ def test_the_estimator_offers_both():
     for shift in ("guaranteed", "sufficient"):
         model = DominantSets(3, affinity="rbf", shift=shift, min_cluster_size=20).fit(X)
         assert min(len(c) for c in model.clusters_) >= 20
-        assert "20 members" in model.resolution_.reason
-    assert model.shift_ < guaranteed_shift(model.similarity_, 20)
+        assert "20 members" in model.selection_.reason
+    assert model.shifts_[0] < guaranteed_shift(model.similarity_, 20)
     with pytest.raises(ValueError, match="min_cluster_size, which must be at least 2"):
         DominantSets(3, shift="guaranteed", affinity="sqeuclidean").fit(X)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
+from dominantsets import End, Status, as_similarity, multistart, peel, solve
 from support import cliques, features, random_similarity
 
 X, Y = make_blobs(400, centers=6, n_features=3, cluster_std=0.6, random_state=2)
@@ -85,39 +85,57 @@ def test_each_solution_is_that_of_its_start(start):
 @pytest.mark.parametrize("affinity", ["rbf", "cosine", "nearest_neighbors"])
 def test_the_number_of_threads_changes_nothing(affinity):
     shift = {"rbf": 10.0, "cosine": 20.0, "nearest_neighbors": 1.0}[affinity]
-    results = [
-        DominantSets(4, affinity=affinity, shift=shift, n_starts=8, n_jobs=jobs, random_state=0).fit(X)
-        for jobs in (1, 2, 4, None)
-    ]
-    for other in results[1:]:
-        np.testing.assert_array_equal(results[0].labels_, other.labels_)
-        np.testing.assert_array_equal(results[0].memberships_, other.memberships_)
-        assert other.n_passes_ == results[0].n_passes_
+    S = as_similarity(X, affinity)
+    options = {"shift": shift, "n_starts": 8, "random_state": 0}
+    runs = [multistart(S, 4, n_jobs=jobs, **options) for jobs in (1, 2, 4, None)]
+    first, *others = [[cluster for found in run for cluster in found.clusters] for run in runs]
+    for run, clusters in zip(runs[1:], others, strict=True):
+        np.testing.assert_array_equal(runs[0].labels, run.labels)
+        assert run.n_passes == runs[0].n_passes
+        for one, other in zip(first, clusters, strict=True):
+            np.testing.assert_array_equal(one.weights, other.weights)
 
 
-def test_the_estimator():
-    many = {"affinity": "rbf", "shift": 3.0, "random_state": 0}
-    model = DominantSets(6, n_starts=20, sampling="dpp", **many).fit(X)
-    assert model.n_clusters_ == 6
-    assert model.n_passes_ < 6
-    assert adjusted_rand_score(Y, model.labels_) > 0.9
-    assert DominantSets(3, affinity="sqeuclidean").fit(X).n_passes_ == 3
-    overlapping = DominantSets(6, n_starts=30, max_overlap=1.0, **many).fit(X)
-    for k, cluster in enumerate(overlapping.clusters_):
-        mine = overlapping.core_labels_[cluster.members] == k
-        assert mine.any()
-        assert (overlapping.memberships_[cluster.members[mine]] > 0).all()
-    for options, words in (
-        ({"n_starts": 0}, "The 'n_starts' parameter of DominantSets must be"),
-        ({"n_starts": 4, "sampling": "dp"}, "Did you mean 'dpp'"),
-        ({"n_starts": 4, "max_overlap": 1.5}, "between 0 and 1"),
-        ({"n_starts": 4, "start": 3}, "samples its starts"),
-        ({"n_starts": 4, "algorithm": "replicator"}, "cannot start at a vertex"),
-        ({"n_starts": 4, "algorithm": "exact", "affinity": "path"}, "takes no start"),
-        ({"n_starts": 4, "algorithm": "path-following"}, "takes no start"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            DominantSets(**options).fit(X)
+def test_a_few_passes_find_the_groups():
+    S = as_similarity(X, "rbf")
+    many = {"shift": 3.0, "random_state": 0}
+    run = multistart(S, 6, n_starts=20, sampling="dpp", **many)
+    passes = list(run)
+    assert run.n_clusters == 6
+    assert run.n_passes == len(passes) < 6
+    inside = run.labels >= 0
+    assert adjusted_rand_score(Y[inside], run.labels[inside]) > 0.9
+    overlapping = multistart(S, 6, n_starts=30, max_overlap=1.0, **many)
+    clusters = [cluster for found in overlapping for cluster in found.clusters]
+    for k, cluster in enumerate(clusters):
+        assert (overlapping.labels[cluster.members] == k).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_starts": 0}, "n_starts must be a whole number of at least 1"),
+        ({"sampling": "dp"}, "Did you mean 'dpp'"),
+        ({"max_overlap": 1.5}, "between 0 and 1"),
+        ({"start": 3}, "samples its starts"),
+        ({"algorithm": "replicator"}, "cannot start at a vertex"),
+        ({"algorithm": "path-following"}, "takes no start"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        multistart(as_similarity(X, "rbf"), **options)
+
+
+def test_two_starts_are_two_at_a_time():
+    """A pass of two starts has up to two clusters, so that some runs need fewer passes than clusters."""
+    S = as_similarity(X, "rbf", gamma=0.5)
+    passes = []
+    for seed in range(4):
+        run = multistart(S, 4, shift=2.0, n_starts=2, random_state=seed)
+        passes.append(len(list(run)))
+        assert run.n_clusters == 4
+    assert 2 <= min(passes) < 4
 
 
 @pytest.mark.parametrize(
@@ -210,8 +228,6 @@ def test_exact_takes_no_starts_of_either_kind():
     for start in ("vertex", "barycenter"):
         with pytest.raises(ValueError, match="takes no start"):
             multistart(as_similarity(X, "path"), 2, algorithm="exact", start=start)
-        with pytest.raises(ValueError, match="takes no start"):
-            DominantSets(2, affinity="path", algorithm="exact", start=start, n_starts=3).fit(X)
 
 
 def test_what_dissolves_is_not_taken_for_a_cluster():
@@ -219,5 +235,5 @@ def test_what_dissolves_is_not_taken_for_a_cluster():
     A = cliques([2] * 2_500 + [60], [1.0] * 2_501)
     alone = solve(A, shift=5.0, start=0, algorithm="working-set")
     assert (len(alone), alone.status) == (60, Status.CONVERGED)
-    model = DominantSets(1, affinity="precomputed", n_starts=8, random_state=0).fit(A)
-    assert [(len(c), c.status) for c in model.clusters_] == [(60, Status.CONVERGED)]
+    (found,) = multistart(A, 1, shift=5.0, n_starts=8, algorithm="working-set", random_state=0)
+    assert [(len(c), c.status) for c in found.clusters] == [(60, Status.CONVERGED)]

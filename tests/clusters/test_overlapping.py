@@ -160,3 +160,20 @@ def test_what_cannot_be_done_is_said():
         dominant_sets(random_similarity(5), patience=0)
     with pytest.raises(ValueError, match="max_overlap must be at least 0"):
         dominant_sets(random_similarity(5), max_overlap=-1.0)
+
+
+@pytest.mark.parametrize("shared", [1, 2, 3])
+def test_an_object_is_in_two_sets(shared):
+    """Motzkin and Straus: a maximal clique of six has equal weights and f = 1 - 1/6."""
+    n = 12 - shared
+    A = np.zeros((n, n))
+    A[:6, :6] = A[n - 6 :, n - 6 :] = 1.0
+    np.fill_diagonal(A, 0.0)
+    found = dominant_sets(A)
+    assert [one.members.tolist() for one in found] == [list(range(6)), list(range(n - 6, n))]
+    for one in found:
+        assert one.value == pytest.approx(1.0 - 1.0 / 6.0)
+        assert one.strict
+    # they share as many of n objects (Jaccard): one of them is left out where that is too much
+    assert len(dominant_sets(A, max_overlap=shared / n - 0.01)) == 1
+    assert len(dominant_sets(A, max_overlap=shared / n + 0.01)) == 2

@@ -124,7 +124,7 @@ def test_samples_of_one_distribution_are_clustered_alike(n_clusters):
         noise = rng.random(n) < 0.1
         X[noise], y[noise] = rng.uniform(-20, 30, size=(int(noise.sum()), 2)), -1
         model = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
-        cores = model.cores_ >= 0
+        cores = model.core_labels_ >= 0
         rows.append([model.assignment_rate_, adjusted_rand_score(y, model.labels_), cores.mean()])
         assert model.n_clusters_ == 4
     assert np.ptp(rows, axis=0).max() < 0.1

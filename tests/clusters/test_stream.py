@@ -24,11 +24,14 @@ def test_where_the_rows_of_a_batch_are_counted():
     """By the first cluster in which they would gain, those of none before all others."""
     start = seen(5, np.zeros(5), 5)
     payoffs = np.array([[2.0, 0.0], [1.0, 4.0], [0.0, 3.1], [1.5, 9.0], [0.0, 0.0]])
-    after = start.with_batch(np.zeros((5, 2)), payoffs, np.array([1.0, 3.0]))
+    after = start.with_batch(np.zeros((5, 2)), 0.0, payoffs, np.array([1.0, 3.0]))
     np.testing.assert_array_equal(after.counts, [[0, 0, 0], [1, 2, 2]])
     assert (after.n, after.n_batches) == (10, 2)
-    again = after.with_batch(np.zeros((1, 2)), payoffs[:1], np.array([1.0, 3.0]))
+    again = after.with_batch(np.zeros((1, 2)), 0.25, payoffs[:1], np.array([1.0, 3.0]))
     np.testing.assert_array_equal(again.counts[1], [1, 3, 2])
+    np.testing.assert_array_equal(again.left, [0.75, 0.75, 1.0])
+    assert after.decay == 1.0
+    assert again.decay == 0.75
 
 
 def test_when_clusters_are_looked_for(monkeypatch):
@@ -43,7 +46,7 @@ def test_when_clusters_are_looked_for(monkeypatch):
     levels.clear()
     for born, batches, k in ((0, 1, 1), (0, 2, 1), (0, 3, 2), (2, 7, 4)):
         rows = np.append(np.full(10, born), born + 3)
-        seen(11, rows, 10, n_batches=batches).calls_for_a_look()
+        seen(11, rows, 10, left=np.ones(batches)).calls_for_a_look()
         assert levels.pop() == pytest.approx(stream.SURPRISE / (k * (k + 1)))
 
 

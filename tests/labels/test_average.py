@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from dominantsets import as_similarity, peel, solve
 from dominantsets.labels.average import (
-    ByGain,
     Core,
     assign_by_average,
     average_of,
@@ -108,7 +107,6 @@ def test_new_objects_join_the_first_cluster_in_which_they_gain(found):
     gains = payoffs > np.array([core.level for core in cores])[:, None]
     expected = np.where(gains.any(axis=0), gains.argmax(axis=0), -1)
     np.testing.assert_array_equal(predict_by_payoff(S, cores, new), expected)
-    np.testing.assert_array_equal(ByGain(cores).of_new(S, new), expected)
     np.testing.assert_array_equal(expected[:60], labels)  # training objects get their labels
     assert expected[60] == -1
     summaries = [average_of(S, cluster) for cluster in clusters]

@@ -50,7 +50,7 @@ def of_tensors(X, chunks=CHUNKS):
 def test_labels_are_those_of_the_array_in_memory(affinity, make, monkeypatch):
     """All affinities and options are in test_every_backend.py."""
     monkeypatch.setattr(kernel, "LARGE", 100)  # else rows under a kernel are fetched
-    options = {"affinity": affinity, "algorithm": WORKING.get(affinity, "auto")}
+    options = {"affinity": affinity, "solver_params": {"algorithm": WORKING.get(affinity, "auto")}}
     here = DominantSets(3, **options).fit(ROWS)
     there = DominantSets(3, device="cpu" if make is chunked else None, **options).fit(make(ROWS))
     blocks = there.similarity_.rows._blocks.values()
@@ -257,8 +257,8 @@ def test_two_workers_find_what_is_found_in_memory(client, affinity, monkeypatch)
         return sorted({type(block).__name__ for block in cluster._held.get(run, {}).values()})
 
     monkeypatch.setattr(kernel, "LARGE", 100)
-    options = {"affinity": affinity, "algorithm": WORKING.get(affinity, "auto"), "random_state": 0}
-    options |= {"n_starts": 4} if affinity == "cosine" else {}
+    solver = {"algorithm": WORKING.get(affinity, "auto")}
+    options = {"affinity": affinity, "solver_params": solver, "random_state": 0}
     here = DominantSets(3, **options).fit(ROWS)
     tensors_there = affinity == "cosine"
     data = of_tensors(ROWS) if tensors_there else chunked(ROWS)

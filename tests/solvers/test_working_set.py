@@ -95,8 +95,9 @@ def test_a_graph_that_dissolves_says_so(monkeypatch):
     cluster = solve(graph, algorithm="working-set", shift=50.0)
     assert cluster.status is Status.DISSOLVED
     assert cluster.weights.sum() == pytest.approx(1.0)
-    with pytest.warns(UserWarning, match="too large for this graph, whose mean degree is"):
-        DominantSets(1, affinity="precomputed", algorithm="working-set", shift=50.0).fit(graph)
+    solver = {"algorithm": "working-set"}
+    with pytest.warns(UserWarning, match="the shift of 50 is too large for this graph, whose mean degree is"):
+        DominantSets(1, affinity="precomputed", solver_params=solver, shift=50.0).fit(graph)
     assert solve(graph, algorithm="working-set", shift=0.0).status is Status.CONVERGED
 
 

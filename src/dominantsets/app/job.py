@@ -53,7 +53,6 @@ class Job:
     tol: float = TOL
     max_time: float | None = None
     min_cluster_size: int = 1
-    n_starts: int = 1
     random_state: int = 0
 
     def run(self, table: Table, bar: bool = False) -> Result:
@@ -61,28 +60,27 @@ class Job:
         X, affinity, params = self._prepared(table)
         scaler = self._scaler(X, affinity)
         X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
-        if self.n_starts > 1 and self.shift == "auto":
-            raise FileError(
-                f"--n-starts {self.n_starts} is for one shift of all clusters; give --shift, too."
-            )
         model = DominantSets(
             self.n_clusters,
             affinity=affinity,
             affinity_params=params or None,
             shift=shift_of(self.shift, SHIFTS),
-            algorithm=self.algorithm,
-            solver_params=None if self.tol == TOL else {"tol": self.tol},
+            solver_params=self._solver_params(),
             max_time=self.max_time,
             min_cluster_size=self.min_cluster_size,
             assign=self.assign,
             noise=self.noise,
-            n_starts=self.n_starts,
             random_state=self.random_state,
             verbose=int(bar),
         )
         model.fit(X, sample_weight=table.weights)
         pairs = affinity in PRECOMPUTED or self.matrix is not None
         return Result(model, table, None if pairs else X, scaler)
+
+    def _solver_params(self) -> dict[str, Any] | None:
+        """What was asked of the solver, where it was asked; None for nothing."""
+        given = {"algorithm": (self.algorithm, "auto"), "tol": (self.tol, TOL)}
+        return {name: value for name, (value, usual) in given.items() if value != usual} or None
 
     def grow(self, table: Table) -> Grown:
         """The tree of groups of a table."""
@@ -299,7 +297,6 @@ class Result:
             "affinity": model.affinity_,
             "affinity_params": model.affinity_params_,
             "choice": None if model.choice_ is None else model.choice_.reason,
-            "shift": model.shift_ if model.clusters_ else None,
             "noise": model.selection_.noise,
             "reason": model.selection_.reason,
             "ended": model.end_.value if model.end_ else None,

@@ -1,6 +1,6 @@
 """Clusters kept in a file while a long run goes on, so that a new run can take them up.
 
-The file is an .npz of plain arrays (never unpickled), written beside and renamed after every cluster or pass.
+The file is an .npz of plain arrays (never unpickled), written beside and renamed after every cluster.
 It carries a signature of the data and of the parameters: one that belongs to others is refused.
 """
 
@@ -28,8 +28,6 @@ class Snapshot(NamedTuple):
     """What a checkpoint file holds."""
 
     clusters: list[DominantSet]
-    n_passes: int
-    random_state: tuple[Any, ...] | None
     end: str | None
 
 
@@ -44,7 +42,7 @@ def _plain(value: Any) -> str:
         return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    if isinstance(value, (Similarity, np.random.RandomState)):
+    if isinstance(value, Similarity):
         return type(value).__name__
     return f"{value:.17g}" if isinstance(value, float) else str(value)
 
@@ -93,13 +91,7 @@ class Checkpoint:
                 "another file."
             ) from error
 
-    def save(
-        self,
-        clusters: list[DominantSet],
-        n_passes: int,
-        random_state: np.random.RandomState | None,
-        end: str | None,
-    ) -> None:
+    def save(self, clusters: list[DominantSet], end: str | None) -> None:
         """Write all clusters found so far, whole or not at all.
 
         Whatever fails, also for a lack of memory, of which libraries make many kinds of errors: what has been
@@ -107,7 +99,7 @@ class Checkpoint:
         """
         try:
             whole = io.BytesIO()  # before there is a draft: short of memory, zipfile may hang
-            np.savez(whole, **self._arrays(clusters, n_passes, random_state, end))
+            np.savez(whole, **self._arrays(clusters, end))
             self._write(whole.getbuffer())
         except Exception as error:
             why = getattr(error, "strerror", None) or str(error) or "there is no memory left for it"
@@ -121,20 +113,9 @@ class Checkpoint:
         with replacing(self._path) as draft, open(draft, "wb") as stream:
             stream.write(content)
 
-    def _arrays(
-        self,
-        clusters: list[DominantSet],
-        n_passes: int,
-        random_state: np.random.RandomState | None,
-        end: str | None,
-    ) -> dict[str, Any]:
+    def _arrays(self, clusters: list[DominantSet], end: str | None) -> dict[str, Any]:
         """What the file holds."""
-        about: dict[str, Any] = {
-            "signature": self._signature,
-            "n_passes": n_passes,
-            "end": end,
-            "clusters": [],
-        }
+        about: dict[str, Any] = {"signature": self._signature, "end": end, "clusters": []}
         arrays: dict[str, Any] = {}
         for k, cluster in enumerate(clusters):
             row: dict[str, Any] = {name: getattr(cluster, name) for name in _NUMBERS}
@@ -145,10 +126,6 @@ class Checkpoint:
             arrays[f"undecided_{k}"] = cluster.undecided
             if cluster.center is not None:
                 arrays[f"center_{k}"] = cluster.center
-        if random_state is not None:
-            name, keys, *rest = random_state.get_state(legacy=True)
-            about["random"] = [str(name), *(float(part) for part in rest)]
-            arrays["random_keys"] = np.asarray(keys)
         arrays["about"] = np.frombuffer(json.dumps(about).encode("utf-8"), dtype=np.uint8)
         return arrays
 
@@ -176,8 +153,4 @@ def _snapshot(content: dict[str, Any], about: dict[str, Any]) -> Snapshot:
                 **row,
             )
         )
-    random_state = None
-    if "random" in about:
-        name, position, has_gauss, cached = about["random"]
-        random_state = (name, content["random_keys"], int(position), int(has_gauss), cached)
-    return Snapshot(clusters, int(about["n_passes"]), random_state, about["end"])
+    return Snapshot(clusters, about["end"])

@@ -50,8 +50,8 @@ BELIEVED = 0.5  # agreement of parts about a background from which it is one
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """An affinity that was tried.
+class TriedAffinity:
+    """An affinity that ``affinity="auto"`` tried, see :class:`Choice`.
 
     Attributes
     ----------
@@ -102,13 +102,13 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The affinity that was taken.
+    """Which affinity ``affinity="auto"`` took, and why; ``choice_`` of :class:`DominantSets`. Print it.
 
     Attributes
     ----------
-    taken : Candidate
+    taken : TriedAffinity
         The best one.
-    candidates : list of Candidate
+    candidates : list of TriedAffinity
         All that were tried, in that order.
     n_objects : int
         Objects of the sample.
@@ -116,10 +116,19 @@ class Choice:
         Why, in a sentence.
     interrupted : bool
         Whether Ctrl-C ended it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from dominantsets import DominantSets
+    >>> X, y = make_moons(300, noise=0.05, random_state=0)
+    >>> choice = DominantSets(2).fit(X).choice_
+    >>> choice.taken.affinity, choice.taken.n_clusters
+    ('path', 2)
     """
 
-    taken: Candidate
-    candidates: list[Candidate]
+    taken: TriedAffinity
+    candidates: list[TriedAffinity]
     n_objects: int
     reason: str
     interrupted: bool = False
@@ -148,14 +157,14 @@ class Choice:
 class _Tried:
     """A candidate, its groups, and who is noise where it says so."""
 
-    candidate: Candidate
+    candidate: TriedAffinity
     labels: Ints
     with_noise: Ints
 
 
 def unseen(affinity: str, reason: str) -> Choice:
     """A choice without a look at the data."""
-    taken = Candidate(affinity, note="not compared")
+    taken = TriedAffinity(affinity, note="not compared")
     return Choice(taken, [taken], 0, reason)
 
 
@@ -186,23 +195,23 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
         The choice, and what it was made from.
     """
     if sample.n < max(FEWEST, FEWEST_A_CLUSTER * (n_clusters or 0)):
-        taken = Candidate(*_balls(sample), note="too little to compare")
+        taken = TriedAffinity(*_balls(sample), note="too little to compare")
         return Choice(taken, [taken], sample.n, "There are too few objects to compare: balls.")
     if (n_clusters or 0) > MOST:
-        taken = Candidate(*_balls(sample), note="not compared")
+        taken = TriedAffinity(*_balls(sample), note="not compared")
         return Choice(
             taken, [taken], sample.n, f"More than {MOST} clusters: a sample has too little of each."
         )
     if n_clusters is None and sample.whole is not None:  # many small groups do not show in a sample
         count = len(Scales(sample.whole, sample.whole.spread(_random()), None, 1, monitor).balls)
         if count > MOST / 2:
-            taken = Candidate(*_balls(sample), n_clusters=count, note="of a larger sample")
+            taken = TriedAffinity(*_balls(sample), n_clusters=count, note="of a larger sample")
             reason = f"Balls have {count} groups, too many for a sample to compare."
             return Choice(taken, [taken], sample.n, reason)
     try:
         return _Contest(sample, n_clusters, monitor).decide()
     except KeyboardInterrupt:
-        taken = Candidate(*_balls(sample), note="not compared")
+        taken = TriedAffinity(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
 
 
@@ -221,7 +230,7 @@ class _Contest:
     def __init__(self, sample: Sample, n_clusters: int | None, monitor: Monitor) -> None:
         self._sample, self._wanted, self._monitor = sample, n_clusters, monitor
         self._graph, self._tried = sample.graph(), list[_Tried]()
-        self._dropped: list[Candidate] = []
+        self._dropped: list[TriedAffinity] = []
         order, random = sample.order(), np.random.RandomState(0)
         size = int(PART * sample.n)
         self._parts = [np.sort(order[random.permutation(sample.n)[:size]]) for _ in range(PARTS)]
@@ -230,18 +239,18 @@ class _Contest:
         """The choice."""
         for way in self._sample.ways:
             if self._monitor.out_of_time():
-                taken = Candidate(*_balls(self._sample), note="not compared")
+                taken = TriedAffinity(*_balls(self._sample), note="not compared")
                 return self._choice(taken, "The time was up before all were tried: balls.")
             try:
                 self._tried.append(self._try(way))
             except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
-                self._dropped.append(Candidate(*way, note=f"dropped out: {error}"))
+                self._dropped.append(TriedAffinity(*way, note=f"dropped out: {error}"))
                 continue
             choice = self._early(self._tried[-1].candidate)
             if choice is not None:
                 return choice
         if not self._tried:
-            taken = Candidate(*_balls(self._sample), note="nothing could be tried")
+            taken = TriedAffinity(*_balls(self._sample), note="nothing could be tried")
             return self._choice(taken, "No candidate could be tried: balls.")
         cloud = self._clouds()
         if cloud is not None:
@@ -262,19 +271,19 @@ class _Contest:
         )
         return self._choice(best, reason)
 
-    def _choice(self, best: Candidate, reason: str) -> Choice:
+    def _choice(self, best: TriedAffinity, reason: str) -> Choice:
         found = [tried.candidate for tried in self._tried]
         found += [] if any(best is c for c in found) else [best]
         return Choice(best, found + self._dropped, self._sample.n, reason)
 
-    def _early(self, last: Candidate) -> Choice | None:
+    def _early(self, last: TriedAffinity) -> Choice | None:
         """The choice, where the last candidate needs no rival."""
         perfect = last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST)
         if perfect and last.stability >= SURE and self._wanted is not None:
             reason = f"{last.title} has as many groups as were asked for, with nothing between them."
             return self._choice(last, reason)
         if self._wanted is None and last.n_clusters > MOST / 2:
-            taken = Candidate(*_balls(self._sample), note="of all objects")
+            taken = TriedAffinity(*_balls(self._sample), note="of all objects")
             reason = f"{last.title} has {last.n_clusters} groups, too many for a sample to compare: balls."
             return self._choice(taken, reason)
         if last.affinity != self._sample.balls or last.noise == 0.0 or last.is_noise_doubtful:
@@ -310,7 +319,7 @@ class _Contest:
                 starts.append((name, tried.with_noise, name == self._sample.balls))
         return best_cloud(rows, self._parts, starts, self._monitor)
 
-    def _with_cloud(self, cloud: Cloud) -> Candidate:
+    def _with_cloud(self, cloud: Cloud) -> TriedAffinity:
         """The candidate that clouds speak for; it stands in the table from now on."""
         if cloud.is_round:
             for place, tried in enumerate(self._tried):
@@ -320,7 +329,7 @@ class _Contest:
                     return best
         separation, _ = self._separation(cloud.labels)
         count, noise = int(cloud.labels.max()) + 1, float((cloud.labels < 0).mean())
-        best = Candidate("ellipses", {"start": cloud.start}, count, separation, cloud.stability)
+        best = TriedAffinity("ellipses", {"start": cloud.start}, count, separation, cloud.stability)
         best = replace(best, explains=cloud.lift, noise=noise)
         self._tried.append(_Tried(best, cloud.labels, cloud.labels))
         return best
@@ -349,7 +358,7 @@ class _Contest:
         else:
             score = max(stability, 0.0) ** 2 * float((np.log(self._sample.apart) - logs).sum())
         noise = float((noisy < 0).mean())
-        found = Candidate(*way, count, separation, stability, score, np.nan, noise, noise_stability)
+        found = TriedAffinity(*way, count, separation, stability, score, np.nan, noise, noise_stability)
         return _Tried(found, labels, noisy)
 
     def _agreement(self, labels: Ints, again: list[Ints]) -> float:
@@ -364,7 +373,7 @@ class _Contest:
         return labels_of(similarity, request, _random(), self._monitor, *noises)
 
 
-def _explained(best: Candidate, cloud: Cloud) -> str:
+def _explained(best: TriedAffinity, cloud: Cloud) -> str:
     shape = "round clouds" if cloud.is_round else "clouds with covariances of their own"
     background = " and a background" if cloud.mixture.has_background else ""
     return (

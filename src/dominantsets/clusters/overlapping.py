@@ -261,21 +261,8 @@ def dominant_sets(
     overlap = check_real("max_overlap", max_overlap, at_least=0.0)
     check_int("patience", patience, at_least=1)
     check_int("max_nodes", max_nodes, at_least=1)
-    monitor = Monitor(max_time, callback)
-    return search_sets(as_similarity(S), float(shift), method, overlap, monitor, patience, max_nodes)
-
-
-def search_sets(
-    similarity: Similarity,
-    shift: float,
-    method: str,
-    max_overlap: float,
-    monitor: Monitor,
-    patience: int = PATIENCE,
-    max_nodes: int = MAX_NODES,
-) -> DominantSetList:
-    """As :func:`dominant_sets`, of what is checked."""
-    how, overlap = similarity.all_sets_by, max_overlap
+    similarity, shift, monitor = as_similarity(S), float(shift), Monitor(max_time, callback)
+    how = similarity.all_sets_by
     if method == "complete" and not how:
         raise ValueError(
             "method='complete' needs path-based similarity, or at most 3 features under 'sqeuclidean', "

@@ -15,7 +15,7 @@ copies have one value. So the squared radius is never less than what rounding le
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +75,8 @@ class Seen:
         How many of the rows were there when clusters were last looked for.
     counts : ndarray of shape (2, n_clusters + 1)
         In how many rows no cluster, and each of them, has members: before the last look, and after.
-    n_batches : int
-        How many batches have come, those that wait included.
+    left : ndarray of float
+        The weight that is left to a row of each batch, those that wait included.
     waiting : tuple of arrays
         Batches of which clusters do not know yet.
     """
@@ -88,7 +88,7 @@ class Seen:
     rule: Earlier | None
     looked: int
     counts: Ints
-    n_batches: int = 1
+    left: Floats = field(default_factory=lambda: np.ones(1))
     waiting: tuple[Any, ...] = ()
 
     @property
@@ -96,8 +96,18 @@ class Seen:
         """Rows, those that wait included."""
         return int(self.rows.shape[0] + sum(X.shape[0] for X in self.waiting))
 
-    def with_batch(self, X: Any, payoffs: Floats, thresholds: Floats) -> Seen:
-        """The same with a batch that waits, and how many of its objects would be members."""
+    @property
+    def n_batches(self) -> int:
+        """Batches that have come, those that wait included."""
+        return self.left.size
+
+    @property
+    def decay(self) -> float:
+        """The share of its weight that every row has kept since the first of the batches that wait came."""
+        return float(self.left[-1 - len(self.waiting)])
+
+    def with_batch(self, X: Any, forget: float, payoffs: Floats, thresholds: Floats) -> Seen:
+        """The same with a batch that waits, for which earlier rows lose a share of their weight."""
         above = payoffs > thresholds
         first = (
             np.where(above.any(axis=1), above.argmax(axis=1), -1)
@@ -108,7 +118,7 @@ class Seen:
         return replace(
             self,
             counts=np.stack([self.counts[0], after]),
-            n_batches=self.n_batches + 1,
+            left=np.append((1.0 - forget) * self.left, 1.0),
             waiting=(*self.waiting, X.copy()),  # the caller may fill the same array with the next batch
         )
 
@@ -134,10 +144,9 @@ class Seen:
         born = np.concatenate([self.born, np.repeat(numbers, sizes)])
         return replace(self, rows=joined((self.rows, new)), born=born, waiting=()), new
 
-    def weights(self, forget: float) -> Floats | None:
-        """What rows still count, each batch less; None where nothing is forgotten."""
-        ages = (self.n_batches - 1 - self.born).astype(np.float64)
-        return None if forget == 0.0 else np.asarray((1.0 - forget) ** ages)
+    def weights(self) -> Floats | None:
+        """What is left of the weight of each row; None where nothing is forgotten."""
+        return None if (self.left == 1.0).all() else self.left[self.born]
 
     def kept(self, keep: Any) -> Seen:
         """The same without some rows, when nothing waits."""

@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The clusters that were chosen.
+    """How the clusters were chosen; ``selection_`` of :class:`DominantSets`. Print it for the table.
 
     Attributes
     ----------
@@ -79,6 +79,15 @@ class Selection:
         The shifts that were tried, where one was chosen for all clusters.
     choice : str
         How the affinity was chosen, where it was not given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from dominantsets import DominantSets
+    >>> X, y = make_blobs(300, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    >>> selection = DominantSets(affinity="sqeuclidean").fit(X).selection_
+    >>> [row.labelled for row in selection.rows]
+    [100, 100, 100]
     """
 
     reason: str

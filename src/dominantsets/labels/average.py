@@ -70,16 +70,6 @@ def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -
     return labels
 
 
-class ByGain(NamedTuple):
-    """A new object goes where it would gain by joining."""
-
-    cores: list[Core]
-
-    def of_new(self, similarity: Similarity, new: Any) -> Ints:
-        """Labels of new objects; -1 where they would gain nowhere."""
-        return predict_by_payoff(similarity, self.cores, new)
-
-
 def predict_by_average(
     similarity: Similarity, cores: Sequence[Core], averages: Sequence[Any], new: Any
 ) -> Ints:

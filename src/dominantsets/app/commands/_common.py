@@ -60,7 +60,7 @@ Algorithm = Literal[
     "dual",
     "exact",
 ]
-Assign = Literal["refine", "average", "correlation", "mode", "none"]
+Assign = Literal["refine", "average", "none"]
 Which = Literal["all", "synthetic", "newsgroups", "image", "multistart", "theory", "family"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -128,15 +128,13 @@ AssignOption = Annotated[
     typer.Option(
         "--assign",
         help="refine: every object where it fits best; average: those outside the cores join the cluster "
-        "most like them; correlation: until no single move gains; mode: where a climb from each object "
-        "ends; none: the cores alone.",
+        "most like them; none: the cores alone.",
     ),
 ]
 Noise = Annotated[
     str,
     typer.Option(
         "--noise",
-        "--keep-noise",  # its name before version 0.2
         help="What refine leaves out as noise: auto, the background where the evidence is strong; none, "
         "nobody; cores, all outside the dominant sets; a number, that share of the objects.",
     ),
@@ -145,12 +143,7 @@ MinClusterSize = Annotated[int, typer.Option(min=1, help="Leave out smaller clus
 MaxTime = Annotated[
     float | None, typer.Option(min=0, help="Seconds after which to stop, with what is found.")
 ]
-NStarts = Annotated[
-    int, typer.Option(min=1, help="With a --shift: solve from so many sampled objects at once.")
-]
-RandomState = Annotated[
-    int, typer.Option(min=0, help="Seed of what is sampled: --n-starts, and row sums of large kernels.")
-]
+RandomState = Annotated[int, typer.Option(min=0, help="Seed of what is sampled: row sums of large kernels.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No bar, no notes, no summary line.")]
 Plot = Annotated[Path | None, typer.Option(help="A picture (.png, .svg or .pdf).")]
 

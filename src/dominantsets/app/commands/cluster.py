@@ -33,7 +33,6 @@ from dominantsets.app.commands._common import (
     MinClusterSize,
     NClusters,
     Noise,
-    NStarts,
     Plot,
     Quiet,
     RandomState,
@@ -79,7 +78,6 @@ def cluster(
     assign: AssignOption = "refine",
     noise: Noise = "auto",
     min_cluster_size: MinClusterSize = 1,
-    n_starts: NStarts = 1,
     random_state: RandomState = 0,
     algorithm: Annotated[Algorithm, typer.Option(help="The solver.")] = "auto",
     tol: Annotated[float, typer.Option(help="Relative gap at which a cluster counts as converged.")] = 1e-10,
@@ -125,7 +123,6 @@ def cluster(
             tol=tol,
             max_time=max_time,
             min_cluster_size=min_cluster_size,
-            n_starts=n_starts,
             random_state=random_state,
         )
         table = table_of(

@@ -9,30 +9,33 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets.clusters.peeling import peel
+from dominantsets.clusters.shift import choose_shift
 from dominantsets.estimator import DominantSets
 from dominantsets.labels.average import assign_by_average
 from dominantsets.similarity import as_similarity
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
-from dominantsets.solvers import ALGORITHMS, DominantSet, End, Step, solve
+from dominantsets.solvers import ALGORITHMS, DominantSet, End, Monitor, Step, solve
 from dominantsets.solvers.asymmetric import solve_asymmetric
 from dominantsets.solvers.options import MULTIPLY
+from dominantsets.studies.correlation import correlation_clusters
 from dominantsets.studies.destabilise import destabilise
 from dominantsets.studies.experiments import family_data, family_hypergraphs
 from dominantsets.studies.experiments._common import Row, Study, StudyError, scores
 from dominantsets.studies.experiments.family_page import tell
 from dominantsets.studies.experiments.rivals import RIVALS
+from dominantsets.studies.graph_shift import graph_shift
 
 DUAL, ENUMERATION = "dual", "destabilise"
 FIXED = "path-following"  # begins with equal weights, and nowhere else
 SOLVERS = tuple(name for name in ALGORITHMS if name not in ("auto", "exact"))
-MODES = "DominantSets, assign=mode"
+MODES, MOVES = "graph shift", "correlation from dominant sets"
 # our own ways from a similarity to labels, beside the paper's peeling
 OURS: dict[str, dict[str, Any]] = {
     "DominantSets": {},
     "DominantSets, equalize": {"affinity_params": {"equalize": True}},
-    "DominantSets, assign=correlation": {"assign": "correlation"},
-    MODES: {"assign": "mode"},
+    MOVES: {},
+    MODES: {},
 }
 TOL = 1e-10
 LIMIT, QUICK_LIMIT = 10.0, 0.25  # seconds for one set
@@ -275,12 +278,23 @@ def other(task: family_data.Task, method: str) -> Row:
     else:
         X, affinity = (task.A, "precomputed") if task.features is None else (task.features, "cosine")
         few = X[:200, :200] if affinity == "precomputed" else X[:200]
-        DominantSets(2, affinity=affinity, **OURS[method]).fit(few)  # compiled before the clock starts
+        labels_by(method, few, affinity, 2)  # compiled before the clock starts
         began = time.perf_counter()
-        labels = DominantSets(task.k, affinity=affinity, **OURS[method]).fit_predict(X)
+        labels = labels_by(method, X, affinity, task.k)
     seconds = time.perf_counter() - began
     found = scores_of(task, labels)
     return {**found, "all_seconds": seconds, "ari_post": found["ari"] if found["ar"] == 1.0 else float("nan")}
+
+
+def labels_by(method: str, X: Any, affinity: str, k: int) -> Any:
+    """Labels by one of our own ways."""
+    if method not in (MOVES, MODES):
+        return DominantSets(k, affinity=affinity, **OURS[method]).fit_predict(X)
+    S = as_similarity(X, affinity)
+    if method == MOVES:
+        return correlation_clusters(S, start=DominantSets(k).fit(S).core_labels_).labels
+    found = graph_shift(S, shift=choose_shift(S, S.degrees(), k, monitor=Monitor()).shift)
+    return np.where(found.labels < k, found.labels, -1)
 
 
 def scores_of(task: family_data.Task, labels: Any) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 
-from dominantsets.labels.correlation import correlation_clusters
+from dominantsets.studies.correlation import correlation_clusters
 
 STEPS = 1_000  # of the power iteration at most
 

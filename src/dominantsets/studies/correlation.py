@@ -20,14 +20,13 @@ recomputed from the labels alone, and is the certificate.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from dominantsets._checks import check_int, check_real, require_memory
 from dominantsets._typing import Floats, Ints
-from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Monitor
 
@@ -263,6 +262,7 @@ def correlation_clusters(
     n_clusters: int | None = None,
     *,
     shift: float | str = "adaptive",
+    start: Any = None,
     n_init: int = 10,
     random_state: Any = 0,
     max_time: float | None = None,
@@ -270,7 +270,7 @@ def correlation_clusters(
     r"""Correlation clustering: the partition with the largest sum of shifted similarities, by local search.
 
     :math:`\sum_k \sum_{i<j \in C_k} (a_{ij} - c_i - c_j)`, which is also the shifted min cut, see
-    :mod:`dominantsets.labels.correlation`. Objects come one after another, each to the cluster that it gains
+    :mod:`dominantsets.studies.correlation`. Objects come one after another, each to the cluster that it gains
     most from, or to a new one; then single objects move until none gains. The number of clusters falls out.
 
     Parameters
@@ -281,6 +281,10 @@ def correlation_clusters(
         The largest number of clusters.
     shift : float or "adaptive", default="adaptive"
         What a similarity must exceed to speak for being together; "adaptive" centres rows and columns.
+    start : array of int of shape (n,), optional
+        Labels to begin with, such as ``core_labels_`` of :class:`DominantSets`; -1 for objects in no cluster.
+        Objects then move between these clusters, and one that would lose in each of them is by itself (-1).
+        It takes the place of ``n_clusters`` and ``n_init``.
     n_init : int, default=10
         Orders in which objects come, of which the best partition is taken; the first is that of the data.
     random_state : int, RandomState or None, default=0
@@ -304,6 +308,9 @@ def correlation_clusters(
     """
     similarity = as_similarity(S)
     n = similarity.n
+    if start is not None:
+        labels, levels = _checked_labels(start, n), shift_levels(similarity.degrees(), shift)
+        return improve(similarity, levels, labels, int(labels.max()) + 1, monitor=Monitor(max_time))
     limit = n if n_clusters is None else check_int("n_clusters", n_clusters, at_least=1)
     check_int("n_init", n_init, at_least=1)
     require_memory(8 * n * min(limit, n), f"sums of {n:,} objects with as many clusters", "tell n_clusters")
@@ -325,53 +332,11 @@ def correlation_clusters(
     return replace(best, labels=numbers[which].astype(np.int64))
 
 
-class ByCorrelation(NamedTuple):
-    """The cluster that a new object gains most from; -1 where it would lose in all of them."""
-
-    summaries: list[Any]
-    sizes: Floats
-    sums: Floats
-    everybody: Any
-    half: float
-    may_leave: bool
-
-    def of_new(self, similarity: Similarity, new: Any) -> Ints:
-        """Labels of new objects."""
-        c = similarity.payoff_of(new, self.everybody) - self.half
-        gains = np.column_stack([similarity.payoff_of(new, summary) for summary in self.summaries])
-        gains -= np.multiply.outer(c, self.sizes) + self.sums
-        nowhere = (gains.max(axis=1) < 0.0) & self.may_leave
-        return np.where(nowhere | np.isneginf(gains.max(axis=1)), ALONE, gains.argmax(axis=1))
-
-
-def label_by_correlation(
-    similarity: Similarity, cores: Ints, n_clusters: int, may_leave: bool, monitor: Monitor
-) -> tuple[Partition, Correlation]:
-    """Labels by local search from the dominant sets, with the adaptive shift.
-
-    An object that would lose in every cluster is by itself (-1), unless nobody may be. The number of clusters
-    is that of the dominant sets.
-    """
-    degrees = np.asarray(similarity.degrees(), dtype=np.float64)
-    levels = shift_levels(degrees, "adaptive")
-    found = improve(similarity, levels, cores, n_clusters, may_leave=may_leave, monitor=monitor)
-    labels, n = found.labels, cores.size
-    probabilities = np.zeros(n)
-    state = _Search(similarity, levels, labels, n_clusters)
-    here = state.here(state.sums(), labels)
-    summaries = []
-    for k in range(n_clusters):
-        mine = np.flatnonzero(labels == k)
-        summaries.append(similarity.summarise(mine, np.ones(mine.size)))
-        if mine.size:
-            probabilities[mine] = np.searchsorted(np.sort(here[mine]), here[mine], side="right") / mine.size
-    half = float(degrees.sum()) / (2 * max(1, n - 1)) / max(1, n - 2)
-    everybody = similarity.summarise(np.arange(n), np.full(n, 1.0 / max(1, n - 2)))
-    rule = ByCorrelation(
-        summaries, state.sizes[:n_clusters], state.Q[:n_clusters], everybody, half, may_leave
-    )
-    proof = "no single move gains" if found.gain <= state.rounding else f"a move would gain {found.gain:.3g}"
-    alone = np.count_nonzero(labels < 0)
-    sentence = f"shifted similarities within clusters add up to {found.value:.6g}, and {proof}"
-    sentence += f"; {alone} objects are better off by themselves (-1)." if alone else "."
-    return Partition(labels, probabilities, rule, sentence), found
+def _checked_labels(start: Any, n: int) -> Ints:
+    """Labels to begin with: whole numbers from -1, and one that is not -1."""
+    labels = np.array(start)
+    if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"start must hold a whole number for each of {n} objects, got {start!r}.")
+    if labels.min() < ALONE or labels.max() == ALONE or labels.max() >= n:
+        raise ValueError(f"start must hold labels from -1 to {n - 1}, and a cluster among them.")
+    return labels.astype(np.int64)

@@ -11,8 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity, correlation_clusters
-from dominantsets.labels.correlation import improve, label_by_correlation, shift_levels
-from dominantsets.solvers import Monitor
+from dominantsets.studies.correlation import improve, shift_levels
 from support import CORNERS, cliques, features, formula, random_similarity
 
 # plain forms ---------------------------------------------------------------------------------------------
@@ -165,74 +164,52 @@ def test_a_chain_is_joined_by_one_object_a_round():
     assert found.value == 4.0
 
 
-@pytest.mark.parametrize("may_leave", [True, False])
-def test_new_objects_by_the_definition(may_leave):
-    """As one more object would: b less its own level and those of the members, itself not counted."""
-    rng, n = np.random.default_rng(0), 24
-    y = np.repeat([0, 1, 2], 8)
-    A = np.triu(np.where(np.equal.outer(y, y), 0.5, 0.0) + 0.5 * rng.random((n, n)), 1)
-    A = A + A.T
-    cores = np.where(np.arange(n) % 8 < 4, y, -1)
-    partition, found = label_by_correlation(as_similarity(A), cores, 3, may_leave, Monitor())
-    labels = partition.labels
-    np.testing.assert_array_equal(labels, y)
-    s = shifted(A, "adaptive")
-    level = (A.sum(axis=1) - A.sum() / (2 * (n - 1))) / (n - 2)
-    new = np.vstack([np.where(y == 0, 0.9, 0.3), np.where(y == 1, 0.6, 0.5), rng.random((30, n))])
-    own = new.sum(axis=1) / (n - 2) - A.sum() / (2 * (n - 1) * (n - 2))
-    gains = np.array([(new - own[:, None] - level)[:, labels == k].sum(axis=1) for k in range(3)]).T
-    lost = (gains.max(axis=1) < 0.0) & may_leave
-    np.testing.assert_array_equal(
-        partition.rule.of_new(as_similarity(A), new), np.where(lost, -1, gains.argmax(axis=1))
-    )
-    assert not may_leave or 0 < lost.sum() < len(new)
-    # the share of the cluster that has no more of it
-    mine = np.array([s[i, labels == labels[i]].sum() for i in range(n)])
-    share = [(mine[labels == labels[i]] <= mine[i] + 1e-9).mean() for i in range(n)]
-    np.testing.assert_allclose(partition.probabilities, share)
-    assert partition.sentence.startswith(f"shifted similarities within clusters add up to {found.value:.6g}")
-    assert partition.sentence.endswith("and no single move gains.")
-
-
-# in the estimator ----------------------------------------------------------------------------------------
+# from labels ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "rbf", "euclidean"])
-@pytest.mark.parametrize("noise", ["auto", None])
-def test_labels_from_dominant_sets(affinity, noise):
+def test_labels_from_dominant_sets(affinity):
     X = np.abs(features(80))
-    model = DominantSets(3, affinity=affinity, assign="correlation", noise=noise).fit(X)
-    A = formula(affinity, X, gamma=getattr(model.similarity_, "gamma", 0.1))
+    model = DominantSets(3, affinity=affinity).fit(X)
+    S = as_similarity(X, affinity)
+    found = correlation_clusters(S, start=model.core_labels_)
+    A = formula(affinity, X, gamma=getattr(S, "gamma", 0.1))
     s = shifted(A, "adaptive")
-    moves = single_moves(s, model.labels_, model.n_clusters_, may_leave=noise is not None)
+    moves = single_moves(s, found.labels, model.n_clusters_, may_leave=True)
     unit = np.abs(A).max()
     assert max(moves) <= 1e-6 * unit
-    assert model.correlation_.gain <= 1e-9 * unit * len(X)
-    assert model.correlation_.value == pytest.approx(worth(s, model.labels_), abs=1e-5 * unit)
-    assert noise is not None or (model.labels_ >= 0).all()
-    assert (model.probabilities_[model.labels_ >= 0] > 0).all()
-    assert "no single move gains" in str(model.selection_)
+    assert found.gain <= 1e-9 * unit * len(X)
+    assert found.value == pytest.approx(worth(s, found.labels), abs=1e-5 * unit)
+    assert found.value >= worth(s, model.core_labels_) - 1e-5 * unit
+    assert found.labels.max() < model.n_clusters_
 
 
-def test_clear_groups_and_new_objects():
+def test_clear_groups():
     X, y = make_blobs(400, centers=CORNERS, random_state=0)
-    model = DominantSets(4, affinity="sqeuclidean", assign="correlation").fit(X)
-    assert adjusted_rand_score(y, model.labels_) == 1.0
-    new, z = make_blobs(200, centers=CORNERS, random_state=1)
-    assert adjusted_rand_score(z, model.predict(new)) == 1.0
+    start = np.where(np.arange(400) % 2, y, -1)
+    found = correlation_clusters(as_similarity(X, "sqeuclidean"), start=start)
+    np.testing.assert_array_equal(found.labels, y)
 
 
 def test_a_graph_in_pieces():
-    """Objects like no other are better off by themselves, unless nobody may be.
+    """Objects like no other are better off by themselves.
 
     With m = 20 in each group, c is (19 - C)/64 and -C/64 with C = 1,140/130 < 19/2: an isolated object loses.
     """
     A = cliques([20, 20, 20], isolated=6)
-    model = DominantSets(3, affinity="precomputed", assign="correlation").fit(A)
-    assert (model.labels_[-6:] == -1).all()
-    assert adjusted_rand_score(np.repeat([0, 1, 2], 20), model.labels_[:-6]) == 1.0
-    everybody = DominantSets(3, affinity="precomputed", assign="correlation", noise=None).fit(A)
-    assert (everybody.labels_ >= 0).all()
+    start = np.append(np.repeat([0, 1, 2], 20), np.full(6, -1))
+    start[::3] = -1
+    found = correlation_clusters(A, start=start)
+    np.testing.assert_array_equal(found.labels, np.append(np.repeat([0, 1, 2], 20), np.full(6, -1)))
+
+
+@pytest.mark.parametrize(
+    "start", [[0, 1], [-1] * 5, [0, 0, 1, 1, -2], [0.0, 0.0, 1.0, 1.0, 1.0], [0, 0, 0, 0, 5]],
+    ids=["few", "no cluster", "below -1", "not whole", "too large"],
+)  # fmt: skip
+def test_labels_that_cannot_be_meant(start):
+    with pytest.raises(ValueError, match="start must hold"):
+        correlation_clusters(random_similarity(5), start=start)
 
 
 @pytest.mark.parametrize(
