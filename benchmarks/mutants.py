@@ -41,11 +41,11 @@ ALL = [  # tests of finding clusters and labelling: most of them reach many file
     for path in sorted((ROOT / "tests" / room).glob("test_*.py"))
 ]
 MORE = {  # besides the file's own, and ALL where it is not compiled
-    "clusters/nested.py": ["tests/test_hierarchy.py"],
-    "clusters/nested_graph.py": ["tests/test_hierarchy.py"],
-    "clusters/nested_path.py": ["tests/test_hierarchy.py"],
-    "clusters/nested_points.py": ["tests/test_hierarchy.py"],
-    "clusters/stream.py": ["tests/test_stream.py"],
+    "fitting/nested.py": ["tests/test_hierarchy.py"],
+    "fitting/nested_graph.py": ["tests/test_hierarchy.py"],
+    "fitting/nested_path.py": ["tests/test_hierarchy.py"],
+    "fitting/nested_points.py": ["tests/test_hierarchy.py"],
+    "fitting/stream.py": ["tests/test_stream.py"],
     "labels/partition.py": ["tests/test_predict.py"],
     "compiled/interrupts.py": [
         "tests/test_interrupt.py::test_ctrl_c_that_python_drops_comes_again",

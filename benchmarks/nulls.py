@@ -80,8 +80,8 @@ def words(seed: int) -> list[dict[str, float | str]]:
     from sklearn.preprocessing import normalize
 
     from _words import topics
-    from dominantsets.clusters.choice import choose
-    from dominantsets.clusters.samples import WordSample
+    from dominantsets.fitting.contest import choose
+    from dominantsets.fitting.samples import WordSample
 
     counts, _ = topics(seed, 1, 0.3, 0.05)
     one = TfidfTransformer().fit_transform(counts)

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, Status
-from dominantsets.clusters.stream import is_surprising, take_in
+from dominantsets.fitting.stream import is_surprising, take_in
 from support import assert_certified, formula
 
 X, Y = make_blobs(900, centers=6, n_features=3, cluster_std=0.8, random_state=3)

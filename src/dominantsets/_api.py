@@ -3,14 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dominantsets.clusters.choice import Choice, TriedAffinity
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
-from dominantsets.clusters.table import Selection
 from dominantsets.estimator import DominantSets
+from dominantsets.fitting.contest import Choice, TriedAffinity
+from dominantsets.fitting.selection import Selection
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.margins import label_margins
 from dominantsets.rows.parquet import parquet_rows

@@ -15,9 +15,9 @@ from dominantsets._input import new_objects
 from dominantsets._parameters import Parameters
 from dominantsets._soft import SoftAnswers
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.table import Selection
 from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.members import silence
+from dominantsets.fitting.selection import Selection
 from dominantsets.labels.average import (
     Core,
     assign_by_average,

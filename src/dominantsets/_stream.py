@@ -11,9 +11,10 @@ from sklearn.utils.metaestimators import available_if
 
 from dominantsets._checks import check_real
 from dominantsets._input import batch, new_objects
-from dominantsets.clusters.choice import Choice, unseen
-from dominantsets.clusters.samples import has_words
-from dominantsets.clusters.stream import (
+from dominantsets.fitting.contest import Choice, unseen
+from dominantsets.fitting.samples import has_words
+from dominantsets.fitting.selection import of_stream
+from dominantsets.fitting.stream import (
     FORGOTTEN,
     Arrival,
     Earlier,
@@ -26,7 +27,6 @@ from dominantsets.clusters.stream import (
     partition,
     take_in,
 )
-from dominantsets.clusters.table import of_stream
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS, End

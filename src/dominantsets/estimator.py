@@ -20,10 +20,11 @@ from dominantsets._input import is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
 from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets.clusters.checkpoint import Checkpoint, signature
-from dominantsets.clusters.choice import Choice, choose_for, unseen
-from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
+from dominantsets.fitting.contest import Choice, choose_for, unseen
+from dominantsets.fitting.kinds import plan_of
+from dominantsets.fitting.plan import Request
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
@@ -229,7 +230,7 @@ class DominantSets(
         """
         check_is_fitted(self, "similarity_")
         objects, similarity = checked_seeds(seeds, self._n_objects), self.similarity_
-        if similarity.is_elliptic:  # in the metric of the first seed's cluster
+        if similarity.structure == "ellipses":  # in the metric of the first seed's cluster
             similarity = similarity.for_cluster(max(0, int(self.labels_[objects[0]])))
         copies: Copies | None = getattr(self, "_copies", None)
         if copies is None:
@@ -323,18 +324,19 @@ class DominantSets(
             self._checkpoint,
             _say if self.verbose else _silent,
         )
-        found = find(similarity, request, check_random_state(self.random_state), monitor)
-        self.end_, self.solver_options_, self.selection_ = found.end, found.options, found.selection
+        plan = plan_of(similarity, request, check_random_state(self.random_state), monitor)
+        plan.groups()
+        self.end_, self.solver_options_, self.selection_ = plan.end, plan.options, plan.explain()
         if self.choice_ is not None:
-            self.selection_ = replace(found.selection, choice=str(self.choice_))
+            self.selection_ = replace(self.selection_, choice=str(self.choice_))
             self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
         try:
             with DeferredInterrupt():  # what has been found is kept
-                self._set_clusters(found.clusters, found.cores)
+                self._set_clusters(plan.clusters, plan.cores)
         except KeyboardInterrupt:
             self.end_ = End.INTERRUPTED
             monitor.hurry()
-        self._set_labels(found.partition)
+        self._set_labels(lambda: plan.labels(request.noise))
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""

@@ -2,7 +2,7 @@ r"""The hierarchy: groups over all shifts, a view of the tree that ``DominantSet
 
 As the shift rises groups merge, until all objects are one (docs/theory-scales.md). Points have the tree of
 modes, path-based similarity has it exactly in single linkage, networks have groups that are followed over
-shifts; :mod:`dominantsets.clusters.nested` makes the same tree of each, which can be cut at every number. The
+shifts; :mod:`dominantsets.fitting.nested` makes the same tree of each, which can be cut at every number. The
 idea of the tree is that of Pavan and Pelillo (Dominant sets and hierarchical clustering, 2003).
 """
 
@@ -18,14 +18,12 @@ from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explai
 from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
-from dominantsets.clusters.choice import Choice, choose_for
-from dominantsets.clusters.nested import Group, Nested, alone, linkage
-from dominantsets.clusters.nested_ellipses import nested_ellipses
-from dominantsets.clusters.nested_graph import nested_graph
-from dominantsets.clusters.nested_path import nested_path
-from dominantsets.clusters.nested_points import nested_points
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import kept
+from dominantsets.fitting.contest import Choice, choose_for
+from dominantsets.fitting.kinds import plan_of
+from dominantsets.fitting.nested import Group, Nested, alone, linkage
+from dominantsets.fitting.plan import Request
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import End
@@ -196,20 +194,12 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.affinity_, self.affinity_params_
 
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
-        options, least = SolverOptions(cutoff=2e-12), int(self.min_cluster_size)
-        wanted = self.n_clusters
-        if similarity.is_elliptic:
-            return nested_ellipses(similarity, wanted, least, options, monitor)
-        if similarity.is_geometric:
-            return nested_points(similarity, wanted, least, options, monitor)
-        if similarity.is_network:
-            return nested_graph(similarity, wanted, least, monitor)
-        if similarity.self_similarity is None:
-            raise ValueError(
-                f"{type(similarity).__name__} has no hierarchy: for neighbours of points use "
-                "affinity='diffusion', and pass a graph in pieces as one CSR matrix."
-            )
-        return nested_path(similarity.require_path(), wanted, least, options, monitor)
+        request = Request(
+            self.n_clusters, "auto", SolverOptions(cutoff=2e-12), int(self.min_cluster_size), None
+        )
+        plan = plan_of(similarity, request, np.random.RandomState(0), monitor)
+        plan.groups()
+        return plan.nested()
 
     def _warn(self) -> None:
         halt, few = self._tree.halt, self.n_leaves_

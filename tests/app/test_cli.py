@@ -385,7 +385,7 @@ def test_ctrl_c_before_and_after_the_labels(iris, tmp_path, monkeypatch):
 def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
     """Labels at once; a page would take longer than one waits."""
     out, page = tmp_path / "l.csv", tmp_path / "r.html"
-    monkeypatch.setattr("dominantsets.clusters.find.cut_tree", pressed)
+    monkeypatch.setattr("dominantsets.fitting.kinds.cut_tree", pressed)
     result = run("cluster", iris, "-o", out, "--report", page, "--affinity", "path")
     assert result.exit_code == 130
     assert "pictures are left out" in result.stderr

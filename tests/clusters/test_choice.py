@@ -14,9 +14,9 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dominantsets import DominantSets
 from dominantsets.clusters import choice, samples
-from dominantsets.clusters.choice import Choice, TriedAffinity, choose, unseen
-from dominantsets.clusters.samples import sample_of
-from dominantsets.clusters.separation import conductances, neighbour_graph
+from dominantsets.fitting.contest import Choice, TriedAffinity, choose, unseen
+from dominantsets.fitting.samples import sample_of
+from dominantsets.fitting.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
 
 

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, Status, as_similarity
 from dominantsets.clusters import elliptic
-from dominantsets.clusters.goodness import Shapeless, best_cloud
+from dominantsets.fitting.goodness import Shapeless, best_cloud
 from dominantsets.labels.ellipses import fit_ellipses
 from dominantsets.solvers import Monitor, SolverOptions
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dominantsets.clusters import goodness
-from dominantsets.clusters.goodness import Cloud, Shapeless, best_cloud, others
+from dominantsets.fitting.goodness import Cloud, Shapeless, best_cloud, others
 from dominantsets.solvers import Monitor
 
 

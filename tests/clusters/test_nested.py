@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import cophenet, fcluster, is_valid_linkage
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import squareform
 
-from dominantsets.clusters.nested import Merge, Nested, Place, alone, elders, linkage, moved
+from dominantsets.fitting.nested import Merge, Nested, Place, alone, elders, linkage, moved
 from support import random_distances
 
 

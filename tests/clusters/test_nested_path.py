@@ -9,8 +9,8 @@ import pytest
 
 from dominantsets import as_similarity, path_spectrum
 from dominantsets.clusters import nested_path
-from dominantsets.clusters.nested_path import _Tree
-from dominantsets.clusters.nested_path import nested_path as hierarchy
+from dominantsets.fitting.nested_path import _Tree
+from dominantsets.fitting.nested_path import nested_path as hierarchy
 from dominantsets.solvers import End, Monitor, SolverOptions
 from support import assert_certified, path, random_distances
 

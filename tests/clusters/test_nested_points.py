@@ -8,9 +8,9 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import as_similarity
 from dominantsets.clusters.balls import Ball
-from dominantsets.clusters.nested import Split
-from dominantsets.clusters.nested_points import _by_centre, _early, _nearest_within
-from dominantsets.clusters.nested_points import nested_points as hierarchy
+from dominantsets.fitting.nested import Split
+from dominantsets.fitting.nested_points import _by_centre, _early, _nearest_within
+from dominantsets.fitting.nested_points import nested_points as hierarchy
 from dominantsets.clusters.scales import Scales
 from dominantsets.solvers import End, Monitor, SolverOptions
 from support import CORNERS

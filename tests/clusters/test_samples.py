@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from dominantsets import as_similarity
 from dominantsets.clusters import samples
-from dominantsets.clusters.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
-from dominantsets.clusters.separation import neighbour_graph
+from dominantsets.fitting.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
+from dominantsets.fitting.separation import neighbour_graph
 
 
 def points(n, d, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dominantsets.clusters.separation import LEAST, NEIGHBOURS, UNIT, conductances, neighbour_graph
+from dominantsets.fitting.separation import LEAST, NEIGHBOURS, UNIT, conductances, neighbour_graph
 
 
 @pytest.mark.parametrize("density", [True, False])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from dominantsets import as_similarity, solve
 from dominantsets.clusters import stream
-from dominantsets.clusters.stream import Seen, take_in, weighed
+from dominantsets.fitting.stream import Seen, take_in, weighed
 from support import features
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dominantsets import DominantSets
 from dominantsets.clusters import table
-from dominantsets.clusters.table import Row, Selection
+from dominantsets.fitting.selection import Row, Selection
 from support import CORNERS, cliques
 
 

@@ -119,18 +119,13 @@ class Similarity(ABC):
         objects.
     in_memory : bool
         Whether what it is made of is in the memory of this process.
-    is_geometric : bool
-        Whether objects are points of a feature space, as ``coordinates`` gives them: not those of a graph,
-        nor of a tree.
-    is_network : bool
-        Whether it is a graph whose edges are the data, and not the neighbours of points.
-    is_tree : bool
-        Whether it is that of a tree.
+    structure : str
+        What the objects are, which says how a fit goes: "points" of a feature space, as ``coordinates`` gives
+        them, "ellipses" (points, each cluster with a metric of its own, see ``for_cluster``), a "network"
+        whose edges are the data, a "tree", or "graph" (the neighbors of points, or a graph in pieces).
     has_clouds : bool
         Whether groups are clouds, with widths of their own and perhaps a background. Not in a spectral
         embedding: groups are directions, and what lies between two is on the border, not noise.
-    is_elliptic : bool
-        Whether every cluster has a metric of its own, see ``for_cluster``.
     n_groups : int or None
         How many groups the similarity itself tells of, where it does.
     costs_all_pairs : bool
@@ -150,11 +145,8 @@ class Similarity(ABC):
     degrees_error: float = 0.0
     bounded_by_self_similarity: bool = False
     is_sparse: bool = False
-    is_geometric: bool = True
-    is_network: bool = False
-    is_tree: bool = False
+    structure: str = "points"
     has_clouds: bool = True
-    is_elliptic: bool = False
     n_groups: int | None = None
     costs_all_pairs: bool = True
     all_sets_by: str = ""  # how all dominant sets are found with proof: "tree", "boxes" or not

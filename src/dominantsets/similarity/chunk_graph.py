@@ -90,7 +90,7 @@ class ChunkGraph(Similarity):
     """
 
     is_sparse = True
-    is_geometric = False
+    structure = "graph"
     costs_all_pairs = False
 
     @property

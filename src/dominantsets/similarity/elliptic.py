@@ -63,7 +63,7 @@ class Elliptic(LowRank):
     True
     """
 
-    is_elliptic = True
+    structure = "ellipses"
 
     def __init__(self, X: Any, *, start: str = "auto") -> None:
         self.start = check_choice("start", start, ("auto", *STARTS))

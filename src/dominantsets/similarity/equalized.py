@@ -158,7 +158,7 @@ class EqualizedGraph(Graph):
         self.levels, which = Levels.of(A.data.astype(np.float64), lowest=False)
         ranked = sp.csr_array((self.levels.ranks[which], A.indices, A.indptr), shape=A.shape)
         super().__init__(ranked)
-        self.of, self.is_network, self.n_features = of, of.is_network, of.n_features
+        self.of, self.structure, self.n_features = of, of.structure, of.n_features
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         given = self.of.cross(new, cols)

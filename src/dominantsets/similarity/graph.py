@@ -33,8 +33,7 @@ class Graph(Similarity):
     """
 
     is_sparse = True
-    is_geometric = False
-    is_network = True
+    structure = "network"
     costs_all_pairs = False
 
     def __init__(self, A: Any) -> None:

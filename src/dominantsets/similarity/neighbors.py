@@ -39,7 +39,7 @@ class Neighbors(Graph):
            [0. , 0.5, 0. ]])
     """
 
-    is_network = False
+    structure = "graph"
 
     def __init__(
         self,

@@ -75,8 +75,7 @@ class Path(Similarity):
         self.top = float(self.tree.height.max(initial=0.0)) or 1.0
         self.offset = self.self_similarity = self.top
         self.bounded_by_self_similarity = True
-        self.zero_means_unrelated = self.is_geometric = False
-        self.is_tree = True
+        self.zero_means_unrelated, self.structure = False, "tree"
         self.components = self.tree.component if self.tree.n_components > 1 else None
 
     def __getstate__(self) -> dict[str, Any]:

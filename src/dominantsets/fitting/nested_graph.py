@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats
-from dominantsets.clusters.graph_tree import GraphGroup, graph_groups, graph_partition
-from dominantsets.clusters.nested import NONE, Merge, Nested, Place, alone, elders
+from dominantsets.clusters.graph_tree import GraphGroup, graph_partition
+from dominantsets.fitting.nested import NONE, Merge, Nested, Place, alone, elders
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.single_linkage import tree_of_graph
 from dominantsets.solvers import DominantSet, Monitor
@@ -25,7 +25,7 @@ from dominantsets.solvers.result import End
 
 
 def nested_graph(
-    similarity: Graph, n_clusters: int | None, min_cluster_size: int, monitor: Monitor
+    similarity: Graph, found: list[GraphGroup], min_cluster_size: int, monitor: Monitor
 ) -> Nested:
     """The hierarchy of a network.
 
@@ -33,8 +33,8 @@ def nested_graph(
     ----------
     similarity : Graph
         The network.
-    n_clusters : int, optional
-        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
+    found : list of GraphGroup
+        Its groups.
     min_cluster_size : int
         Smaller groups do not count.
     monitor : Monitor
@@ -45,7 +45,6 @@ def nested_graph(
     Nested
         The hierarchy. Nodes without an edge to any group are in none.
     """
-    found = graph_groups(similarity, n_clusters, monitor) if similarity.matrix.data.any() else []
     kept = [k for k, group in enumerate(found) if len(group.core) >= min_cluster_size]
     # a parent is larger than what lies in it: where the one is kept, so is the other
     groups = [

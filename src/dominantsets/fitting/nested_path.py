@@ -16,8 +16,8 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import LEAST
-from dominantsets.clusters.nested import Merge, Nested, Place, alone, elders, moved
-from dominantsets.clusters.tree_cut import TreeCut, cut_tree
+from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.fitting.nested import Merge, Nested, Place, alone, elders, moved
 from dominantsets.labels.partition import ByNearest
 from dominantsets.similarity import Path
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem, path_spectrum
@@ -29,23 +29,15 @@ TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
 LONGEST = 1e4  # above any logarithm of a ratio
 
 
-def nested_path(
-    similarity: Path,
-    n_clusters: int | None,
-    min_cluster_size: int,
-    options: SolverOptions,
-    monitor: Monitor,
-) -> Nested:
+def nested_path(similarity: Path, found: TreeCut, options: SolverOptions, monitor: Monitor) -> Nested:
     """The hierarchy of a path-based similarity.
 
     Parameters
     ----------
     similarity : Path
         The similarity.
-    n_clusters : int, optional
-        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
-    min_cluster_size : int
-        Smaller sets are no groups that stand alone.
+    found : TreeCut
+        The pieces that come first.
     options : SolverOptions
         Those of the dominant sets.
     monitor : Monitor
@@ -57,7 +49,6 @@ def nested_path(
         The hierarchy.
     """
     tree = _Tree(similarity, options)
-    found = cut_tree(similarity, n_clusters, min_cluster_size, options, monitor)
     out = _grown(similarity, tree, found)
     out.halt = End.TIME_LIMIT if monitor.out_of_time() else None
     return out

@@ -15,8 +15,8 @@ import numpy as np
 from dominantsets._typing import Ints
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.modes import ModeTree, Node
-from dominantsets.clusters.nested import Group, Merge, Nested, Place, Split, alone, elders, moved
-from dominantsets.clusters.scales import OwnScales, Scales, solved, starts_of
+from dominantsets.clusters.scales import Scales, solved, starts_of
+from dominantsets.fitting.nested import Group, Merge, Nested, Place, Split, alone, elders, moved
 from dominantsets.labels.mixture import Labelling, Verdict, label_by_clouds
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
@@ -39,8 +39,10 @@ class ByCentre(NamedTuple):
 
 def nested_points(
     similarity: Similarity,
-    n_clusters: int | None,
-    min_cluster_size: int,
+    scales: Scales,
+    found: list[Ball],
+    clusters: list[DominantSet],
+    end: End | None,
     options: SolverOptions,
     monitor: Monitor,
 ) -> Nested:
@@ -49,11 +51,13 @@ def nested_points(
     Parameters
     ----------
     similarity : Similarity
-        One that ``is_geometric``.
-    n_clusters : int, optional
-        Clusters that ``DominantSets`` is asked for: the groups of the tree that come first.
-    min_cluster_size : int
-        Smaller sets are no groups that stand alone.
+        One that has distances.
+    scales : Scales
+        The tree of modes.
+    found, clusters : list of Ball, list of DominantSet
+        The groups that come first, and their dominant sets.
+    end : End or None
+        What ended the search for them.
     options : SolverOptions
         Those of the dominant sets.
     monitor : Monitor
@@ -64,26 +68,17 @@ def nested_points(
     Nested
         The hierarchy.
     """
-    wanted = similarity.n_groups if n_clusters is None else n_clusters
-    scales = Scales(similarity, similarity.spread(), wanted, min_cluster_size, monitor)
-    run = OwnScales(similarity, scales, options, monitor, min_cluster_size)
-    clusters = list[DominantSet]()
-    try:
-        clusters.extend(run)
-    except KeyboardInterrupt:  # outside a solve, which returns on its own
-        run.end = End.INTERRUPTED
     sets = _Sets(similarity, scales, options, monitor)
-    end = End.INTERRUPTED if scales.interrupted else run.end
     sets.end(end if end in HALTS.values() else None)
     tree = scales.tree
     lives = [] if tree is None else tree.lives()
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
         out = alone(similarity.n, clusters[0] if clusters else None)
     else:
-        pairs = zip(run.balls, clusters, strict=True)
+        pairs = zip(found, clusters, strict=True)
         known = {ball.node.chain: (ball, cluster) for ball, cluster in pairs if ball.node is not None}
         if scales.is_one or not known:  # the least doubtful ball stands for all of them
-            known = {min(lives, key=lambda life: life.chance).chain: (run.balls[0], clusters[0])}
+            known = {min(lives, key=lambda life: life.chance).chain: (found[0], clusters[0])}
         stand = {chain: cluster for chain, (_, cluster) in known.items()}
         groups = label_by_clouds(
             similarity,

@@ -1,9 +1,9 @@
 r"""Groups within groups: from leaves and the order in which they merge to a tree that can be cut anywhere.
 
 Whatever the data are, a tree over shifts says which things merge at which level: the balls of points
-(:mod:`dominantsets.clusters.nested_points`), the nodes of single linkage
-(:mod:`dominantsets.clusters.nested_path`), the groups of a network
-(:mod:`dominantsets.clusters.nested_graph`). Some of them are groups that stand alone, others are doubtful.
+(:mod:`dominantsets.fitting.nested_points`), the nodes of single linkage
+(:mod:`dominantsets.fitting.nested_path`), the groups of a network
+(:mod:`dominantsets.fitting.nested_graph`). Some of them are groups that stand alone, others are doubtful.
 Where two merge the more doubtful one ends and the other goes on (the elder rule of persistent homology), so
 that every leaf but one has a parent that is more certain. With the k most certain leaves, every other leaf
 belongs to the first of its ancestors among them: that is a partition for each k, and each splits one group of

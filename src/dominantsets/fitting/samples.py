@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.scales import chosen
-from dominantsets.clusters.separation import neighbour_graph
+from dominantsets.fitting.separation import neighbour_graph
 from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for

@@ -24,8 +24,10 @@ from scipy.stats import chi2
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import SAME
-from dominantsets.clusters.find import SAMPLED, SOME, Noise, by_clouds
 from dominantsets.clusters.scales import Scales, chosen, solved, starts_from
+from dominantsets.fitting.one_shift import SAMPLED, SOME
+from dominantsets.fitting.plan import Noise
+from dominantsets.fitting.points import by_clouds
 from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity

@@ -4,13 +4,13 @@ A candidate is an affinity with its parameters, and the groups that it finds. Th
 
 *Are the groups clouds?* Round and elliptic clouds, with a background where one was found, are fitted from the
 groups of the candidates and compared with a density that has no shape
-(:mod:`dominantsets.clusters.goodness`). Where the best of them explains unseen objects significantly better,
+(:mod:`dominantsets.fitting.goodness`). Where the best of them explains unseen objects significantly better,
 it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are taken
 where they find a background by evidence, and parts of the sample find the same one; where parts do not,
 nobody is called noise.
 
 *How well are they apart, and how stable are they?* Else groups are judged by c, the conductance of each on a
-graph of neighbours (:mod:`dominantsets.clusters.separation`), and t, the mean agreement with the groups that
+graph of neighbours (:mod:`dominantsets.fitting.separation`), and t, the mean agreement with the groups that
 70 % of the sample have, by the adjusted Rand index. With a number of clusters K the lowest
 
 .. math:: \sum_k v_k \log c_k - 8 t
@@ -30,11 +30,12 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Ints
-from dominantsets.clusters.find import Noise, Request, labels_of
-from dominantsets.clusters.goodness import Cloud, best_cloud
-from dominantsets.clusters.samples import Sample, Way, sample_of
 from dominantsets.clusters.scales import Scales
-from dominantsets.clusters.separation import LEAST, conductances
+from dominantsets.fitting.goodness import Cloud, best_cloud
+from dominantsets.fitting.kinds import labels_of
+from dominantsets.fitting.plan import Noise, Request
+from dominantsets.fitting.samples import Sample, Way, sample_of
+from dominantsets.fitting.separation import LEAST, conductances
 from dominantsets.solvers import Monitor, SolverOptions
 
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared

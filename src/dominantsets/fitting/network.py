@@ -1,0 +1,40 @@
+"""The plan for networks: groups that are followed over shifts, each a dominant set at its own."""
+
+from __future__ import annotations
+
+from dominantsets.clusters.graph_tree import GraphGroup, graph_groups, graph_partition
+from dominantsets.fitting.nested import Nested
+from dominantsets.fitting.nested_graph import nested_graph
+from dominantsets.fitting.plan import Noise, Plan
+from dominantsets.fitting.selection import Selection, of_groups
+from dominantsets.labels.partition import Partition
+from dominantsets.solvers.result import End
+
+
+class Network(Plan):
+    """The groups of a graph that are more than chance would have."""
+
+    def _find(self) -> None:
+        request, found = self.request, list[GraphGroup]()
+        try:
+            if self.similarity.matrix.data.any():
+                found = graph_groups(self.similarity, request.n_clusters, self.monitor)
+        except KeyboardInterrupt:
+            self.end = End.INTERRUPTED
+        self._groups = [group for group in found if len(group.core) >= request.min_cluster_size]
+        self._every = found
+        self.clusters = [group.core for group in self._groups]
+        self.cores = self._named(self.clusters)  # of overlapping ones, the most certain
+        first = self.clusters[0].shift if self.clusters else 0.0
+        self.options = request.options.chosen_for(self.similarity, first, 0)
+        if self.monitor.out_of_time():
+            self.end = End.TIME_LIMIT
+
+    def labels(self, noise: Noise) -> Partition:
+        return graph_partition(self.similarity, self._groups, noise)
+
+    def explain(self) -> Selection:
+        return of_groups(self._groups)
+
+    def nested(self) -> Nested:
+        return nested_graph(self.similarity, self._every, self.request.min_cluster_size, self.monitor)

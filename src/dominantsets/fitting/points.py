@@ -1,0 +1,75 @@
+"""The plan for points: every cluster at its own scale, labels by clouds about the clusters.
+
+It is also that of kernels, matrices and places in an embedding: of all similarities that have distances.
+"""
+
+from __future__ import annotations
+
+from dominantsets._typing import Ints
+from dominantsets.clusters.scales import OwnScales, Scales, starts_of
+from dominantsets.fitting.nested import Nested
+from dominantsets.fitting.nested_points import nested_points
+from dominantsets.fitting.plan import Noise, Plan
+from dominantsets.fitting.selection import Selection, of_scales
+from dominantsets.labels.clouds import Start
+from dominantsets.labels.mixture import label_by_clouds
+from dominantsets.labels.partition import Partition
+from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import Coordinates
+from dominantsets.solvers import Monitor
+from dominantsets.solvers.result import HALTS, End
+
+
+class Points(Plan):
+    """The groups of a tree of modes, each a dominant set of all objects at a shift of its own."""
+
+    def _find(self) -> None:
+        similarity, request = self.similarity, self.request
+        wanted = similarity.n_groups if request.n_clusters is None else request.n_clusters
+        spread = similarity.spread(self.random_state)
+        self._scales = scales = Scales(similarity, spread, wanted, request.min_cluster_size, self.monitor)
+        self._run = run = OwnScales(
+            similarity, scales, request.options, self.monitor, request.min_cluster_size
+        )
+        keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
+        self.clusters = self._collected(run, keep)
+        self.cores = run.labels
+        self.end = End.INTERRUPTED if scales.interrupted else run.end
+        self.options = request.options.chosen_for(similarity, scales.shift(scales.balls[0].kappa), 0)
+        if self.end in HALTS.values():
+            self.monitor.hurry()
+
+    def labels(self, noise: Noise) -> Partition:
+        scales, balls = self._scales, self._run.balls
+        judged = noise == "auto" and self.similarity.has_clouds  # directions have no noise to be judged
+        why = scales.hidden(len(balls)) if judged else ""
+        starts, alone = starts_of(scales, balls), starts_of(scales, scales.alone)
+        dimension = 1.0 if scales.tree is None else scales.tree.dimension
+        return by_clouds(
+            self.similarity, scales.objects, scales.sample, starts, dimension, noise, self.monitor, why, alone
+        )
+
+    def explain(self) -> Selection:
+        return of_scales(self._scales, self._run.balls, self.clusters, self.request.n_clusters)
+
+    def nested(self) -> Nested:
+        found = self._scales, self._run.balls, self.clusters, self.end
+        return nested_points(self.similarity, *found, self.options, self.monitor)
+
+
+def by_clouds(
+    similarity: Similarity,
+    objects: Ints,
+    sample: Coordinates,
+    starts: list[Start],
+    dimension: float,
+    noise: Noise,
+    monitor: Monitor,
+    hidden: str = "",
+    alone: list[Start] | None = None,
+) -> Partition:
+    """Labels by clouds; ``hidden`` says why no object can be noise."""
+    noise = None if noise == "cores" or hidden else noise
+    rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor, alone)
+    sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
+    return Partition(*rule.of(similarity), rule, sentence)
