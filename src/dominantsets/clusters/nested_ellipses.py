@@ -7,13 +7,19 @@ gains against it: above the shift :math:`(x^T A x - y^T A x) / |x|^2`, as for th
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.nested import NONE, Merge, Nested, Place, alone, elders
-from dominantsets.clusters.nested_points import nested_points
+from dominantsets.clusters.nested_points import Sets, grown, nested_points
+from dominantsets.clusters.scales import Scales
+from dominantsets.labels.partition import Partition
+from dominantsets.similarity import Similarity
 from dominantsets.similarity.elliptic import Elliptic
 from dominantsets.similarity.single_linkage import tree_of_graph
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
@@ -44,7 +50,7 @@ def nested_ellipses(
     Returns
     -------
     Nested
-        The hierarchy; its finest groups are the clusters.
+        The hierarchy. Within the clusters are groups of the tree of points, where that has one for each.
     """
     request = Request(n_clusters, "auto", options, min_cluster_size, None)
     found = find(similarity, request, np.random.RandomState(0), monitor)
@@ -52,7 +58,11 @@ def nested_ellipses(
         return nested_points(similarity, n_clusters, min_cluster_size, options, monitor)
     if len(found.clusters) < 2:
         return alone(similarity.n, found.clusters[0] if found.clusters else None)
-    part, levels = found.partition(None), _levels(similarity, found.clusters)
+    part = found.partition(None)
+    finer = _with_finer(similarity, found.clusters, part, options, monitor)
+    if finer is not None:
+        return finer
+    levels = _levels(similarity, found.clusters)
     links = tree_of_graph(sp.csr_array(levels))
     some = links.order[links.start]
     merges = [
@@ -66,6 +76,46 @@ def nested_ellipses(
     out.settle(lambda level: level, lambda *_: None)
     out.rule = part.rule
     return out
+
+
+class _Labelled(NamedTuple):
+    """The labels of a partition, in the form that the tree of points asks for."""
+
+    part: Partition
+
+    def of(self, similarity: Similarity) -> tuple[Ints, Floats]:
+        """Labels of all objects, and their probabilities."""
+        return self.part.labels, self.part.probabilities
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects."""
+        return self.part.rule.of_new(similarity, new)
+
+
+def _with_finer(
+    similarity: Elliptic,
+    clusters: list[DominantSet],
+    part: Partition,
+    options: SolverOptions,
+    monitor: Monitor,
+) -> Nested | None:
+    """The tree of points, in which the least doubtful ball of each cluster stands for it.
+
+    None where a cluster has no ball of its own, or objects are outside all clusters.
+    """
+    scales = Scales(similarity, similarity.spread(), None, 1, monitor)
+    if scales.tree is None or (part.labels < 0).any():
+        return None
+    lives, sampled = scales.tree.lives(), part.labels[scales.objects]
+    stand: dict[int, int] = {}
+    for life in sorted((life for life in lives if life.level >= 0), key=lambda life: life.chance):
+        ball = Ball(*scales.tree.ball(life))
+        stand.setdefault(int(np.bincount(sampled[ball.members], ball.weights).argmax()), life.chain)
+    if len(stand) < len(clusters):
+        return None
+    certain = {stand[k]: cluster for k, cluster in enumerate(clusters)}
+    sets = Sets(similarity, scales, options, monitor)
+    return grown(scales, scales.tree, lives, certain, _Labelled(part), sets)
 
 
 def _levels(similarity: Elliptic, clusters: list[DominantSet]) -> Floats:
