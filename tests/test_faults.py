@@ -34,8 +34,7 @@ def checkpoint_at(path):
 
 def kept(path):
     keep, clusters = checkpoint_at(path)
-    random_state = np.random.RandomState(0)
-    return lambda: keep.save(clusters, 3, random_state, None)
+    return lambda: keep.save(clusters, None)
 
 
 def taken_up(path):

@@ -396,7 +396,7 @@ def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
 def test_ctrl_c_while_a_tree_grows_cuts_what_there_is(iris, tmp_path, monkeypatch):
     monkeypatch.setattr("dominantsets.hierarchy.nested_points", pressed)
     out, picture = tmp_path / "g.csv", tmp_path / "t.png"
-    result = run("hierarchy", iris, "-k", 3, "-o", out, "--plot", picture)
+    result = run("hierarchy", iris, "-k", 3, "--affinity", "sqeuclidean", "-o", out, "--plot", picture)
     assert result.exit_code == 130
     assert (pd.read_csv(out)["groups_3"] == 0).all()
     assert not picture.exists()

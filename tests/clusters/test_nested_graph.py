@@ -45,13 +45,13 @@ def test_the_shift_at_which_two_groups_merge(network):
 def test_the_whole_of_a_part_is_a_group(network, monkeypatch):
     _, S, groups = network
     monkeypatch.setattr(module, "graph_groups", lambda *_: groups)
-    found = module.nested_graph(S, 3, Monitor())
+    found = module.nested_graph(S, None, 3, Monitor())
     whole = next(group for group in found.root.walk() if group.objects.size == 15 and group.children)
     assert whole.core is groups[0].core
     assert {group.objects.size for group in whole.children} == {6, 9}
     assert found.halt is None
-    assert module.nested_graph(S, 3, Monitor(0.0)).halt is End.TIME_LIMIT
-    assert module.nested_graph(S, 6, Monitor()).n_groups == found.n_groups
-    few = module.nested_graph(S, 7, Monitor())  # the six are too few
+    assert module.nested_graph(S, None, 3, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert module.nested_graph(S, None, 6, Monitor()).n_groups == found.n_groups
+    few = module.nested_graph(S, None, 7, Monitor())  # the six are too few
     assert {group.objects.size for group in few.root.children} == {15, 10}
-    assert module.nested_graph(S, 16, Monitor()).root.children == []
+    assert module.nested_graph(S, None, 16, Monitor()).root.children == []

@@ -103,7 +103,7 @@ def test_groups_that_stand_alone_and_the_time_limit():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(30, 2)) + at for at in ((0.0, 0.0), (15.0, 0.0), (60.0, 0.0))])
     S = as_similarity(X, "path")
-    found = hierarchy(S, 1, OPTIONS, Monitor())
+    found = hierarchy(S, None, 1, OPTIONS, Monitor())
     assert found.n_groups == 3
     assert found.halt is None
     every = [group.objects.tolist() for group in found.root.walk()]
@@ -111,4 +111,4 @@ def test_groups_that_stand_alone_and_the_time_limit():
         assert list(range(first, last)) in every
     parts = [group.objects.tolist() for group in found.root.children]
     assert sorted(parts) == [list(range(60)), list(range(60, 90))]  # the near ones are put together first
-    assert hierarchy(S, 1, OPTIONS, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert hierarchy(S, None, 1, OPTIONS, Monitor(0.0)).halt is End.TIME_LIMIT

@@ -69,7 +69,7 @@ def test_balls_of_leaves_before_any_other_merges_with_them(some):
 def test_a_hierarchy_of_four(some):
     _, y, S, _ = some
     options = SolverOptions().chosen_for(S, 0.0)
-    found = hierarchy(S, 1, options, Monitor())
+    found = hierarchy(S, None, 1, options, Monitor())
     assert found.n_groups == 4
     assert found.halt is None
     every = [group.objects.tolist() for group in found.root.walk()]
@@ -78,4 +78,4 @@ def test_a_hierarchy_of_four(some):
     for group in found.splits[:3]:  # above the four
         if group.birth < group.death:  # two that merge at once with a third live nowhere by themselves
             assert group.birth <= group.core.shift <= group.death
-    assert hierarchy(S, 1, options, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert hierarchy(S, None, 1, options, Monitor(0.0)).halt is End.TIME_LIMIT

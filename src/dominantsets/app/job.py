@@ -87,7 +87,7 @@ class Job:
         X, affinity, params = self._prepared(table)
         scaler = self._scaler(X, affinity)
         model = DominantSetHierarchy(
-            affinity="sqeuclidean" if affinity == "auto" else affinity,
+            affinity=affinity,
             affinity_params=params or None,
             min_cluster_size=self.min_cluster_size,
             max_time=self.max_time,

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.elliptic import cores, fitted, label_by_ellipses, metrics
-from dominantsets.clusters.scales import chosen
+from dominantsets.clusters.scales import Scales, chosen
 from dominantsets.fitting.nested import NONE, Merge, Nested, Place, alone, elders
+from dominantsets.fitting.nested_points import Sets, grown
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.points import Points
 from dominantsets.fitting.selection import Selection, of_ellipses
@@ -31,6 +33,20 @@ from dominantsets.solvers.result import End
 SAMPLED, SOME = 6_000, 40  # objects to which the mixture is fitted, and of each cluster asked for
 
 LabelsOf = Callable[..., list[Ints]]
+
+
+class _Labelled(NamedTuple):
+    """The labels of a partition, in the form that the tree of points asks for."""
+
+    part: Partition
+
+    def of(self, similarity: Similarity) -> tuple[Ints, Floats]:
+        """Labels of all objects, and their probabilities."""
+        return self.part.labels, self.part.probabilities
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects."""
+        return self.part.rule.of_new(similarity, new)
 
 
 class EllipticPlan(Points):
@@ -98,7 +114,11 @@ class EllipticPlan(Points):
         clusters = self.clusters
         if len(clusters) < 2:
             return alone(self.similarity.n, clusters[0] if clusters else None)
-        part, levels = self.labels(None), self._levels()
+        part = self.labels(None)
+        finer = self._with_finer(part)
+        if finer is not None:
+            return finer
+        levels = self._levels()
         links = tree_of_graph(sp.csr_array(levels))
         some = links.order[links.start]
         merges = [
@@ -112,6 +132,25 @@ class EllipticPlan(Points):
         out.settle(lambda level: level, lambda *_: None)
         out.rule = part.rule
         return out
+
+    def _with_finer(self, part: Partition) -> Nested | None:
+        """The tree of points, in which the least doubtful ball of each cluster stands for it.
+
+        None where a cluster has no ball of its own, or objects are outside all clusters.
+        """
+        scales = Scales(self.similarity, self.similarity.spread(), None, 1, self.monitor)
+        if scales.tree is None or (part.labels < 0).any():
+            return None
+        lives, sampled = scales.tree.lives(), part.labels[scales.objects]
+        stand: dict[int, int] = {}
+        for life in sorted((life for life in lives if life.level >= 0), key=lambda life: life.chance):
+            ball = Ball(*scales.tree.ball(life))
+            stand.setdefault(int(np.bincount(sampled[ball.members], ball.weights).argmax()), life.chain)
+        if len(stand) < len(self.clusters):
+            return None
+        certain = {stand[k]: cluster for k, cluster in enumerate(self.clusters)}
+        sets = Sets(self.similarity, scales, self.request.options, self.monitor)
+        return grown(scales, scales.tree, lives, certain, _Labelled(part), sets)
 
     def _levels(self) -> Floats:
         """The shifts at which pairs of clusters merge; 0 on the diagonal."""

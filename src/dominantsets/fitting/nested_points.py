@@ -28,13 +28,14 @@ from dominantsets.solvers.result import HALTS, End
 class ByCentre(NamedTuple):
     """The group of an object, and the leaf of that group for each leaf that may be nearest to it."""
 
-    groups: Labelling
+    groups: Any
     nearest: Labelling
     table: Ints
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """The leaves of new objects."""
-        return self.table[self.groups.of_new(similarity, new), self.nearest.of_new(similarity, new)]
+        leaves: Ints = self.table[self.groups.of_new(similarity, new), self.nearest.of_new(similarity, new)]
+        return leaves
 
 
 def nested_points(
@@ -68,7 +69,7 @@ def nested_points(
     Nested
         The hierarchy.
     """
-    sets = _Sets(similarity, scales, options, monitor)
+    sets = Sets(similarity, scales, options, monitor)
     sets.end(end if end in HALTS.values() else None)
     tree = scales.tree
     lives = [] if tree is None else tree.lives()
@@ -90,12 +91,12 @@ def nested_points(
             monitor,
             starts_of(scales, scales.alone),
         )
-        out = _grown(scales, tree, lives, stand, groups, sets)
+        out = grown(scales, tree, lives, stand, groups, sets)
     out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
     return out
 
 
-class _Sets:
+class Sets:
     """The dominant sets of balls among all objects, until something ends the search."""
 
     def __init__(
@@ -125,13 +126,13 @@ class _Sets:
         return found if self.halt is None else None
 
 
-def _grown(
+def grown(
     scales: Scales,
     tree: ModeTree,
     lives: list[Node],
     stand: dict[int, DominantSet],
-    groups: Labelling,
-    sets: _Sets,
+    groups: Any,
+    sets: Sets,
 ) -> Nested:
     """The hierarchy with some balls, and the dominant sets of their groups, as those that stand alone."""
     doubts, main, top = np.array([life.chance for life in lives]), list(stand), float(tree.levels.size)

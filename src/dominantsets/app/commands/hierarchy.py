@@ -61,7 +61,7 @@ def hierarchy(
     ] = None,
     plot: Plot = None,
     affinity: Annotated[
-        Affinity, typer.Option(help="How features become similar; auto: round groups (sqeuclidean).")
+        Affinity, typer.Option(help="How features become similar; auto: as ``cluster`` finds out.")
     ] = "auto",
     affinity_param: AffinityParam = None,
     scale: ScaleOption = "none",
