@@ -17,9 +17,10 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import DominantSets, End, Status, _labels, as_similarity, solve
-from dominantsets.clusters import find, graph_tree, samples
+from dominantsets.clusters import graph_tree
 from dominantsets.compiled import interrupts, jit, modes, spanning
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
+from dominantsets.fitting import samples, tree
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
 ENDLESS = {"algorithm": "fw", "tol": 0.0, "max_iter": 10**9, "max_time": 60.0}
@@ -261,7 +262,7 @@ def test_ctrl_c_while_a_tree_is_cut(monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(find, "cut_tree", pressed)
+    monkeypatch.setattr(tree, "cut_tree", pressed)
     with pytest.warns(UserWarning, match="ended early"):
         model = DominantSets(affinity="path").fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert model.end_ is End.INTERRUPTED

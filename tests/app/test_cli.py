@@ -385,7 +385,7 @@ def test_ctrl_c_before_and_after_the_labels(iris, tmp_path, monkeypatch):
 def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
     """Labels at once; a page would take longer than one waits."""
     out, page = tmp_path / "l.csv", tmp_path / "r.html"
-    monkeypatch.setattr("dominantsets.fitting.kinds.cut_tree", pressed)
+    monkeypatch.setattr("dominantsets.fitting.tree.cut_tree", pressed)
     result = run("cluster", iris, "-o", out, "--report", page, "--affinity", "path")
     assert result.exit_code == 130
     assert "pictures are left out" in result.stderr
@@ -394,7 +394,7 @@ def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_a_tree_grows_cuts_what_there_is(iris, tmp_path, monkeypatch):
-    monkeypatch.setattr("dominantsets.hierarchy.nested_points", pressed)
+    monkeypatch.setattr("dominantsets.fitting.points.nested_points", pressed)
     out, picture = tmp_path / "g.csv", tmp_path / "t.png"
     result = run("hierarchy", iris, "-k", 3, "--affinity", "sqeuclidean", "-o", out, "--plot", picture)
     assert result.exit_code == 130

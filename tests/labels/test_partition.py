@@ -9,7 +9,6 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, as_similarity, peel
-from dominantsets.clusters import find
 from dominantsets.labels.partition import Balls, ByFit, ByPayoff, _noise, label_by_fit, label_by_pieces
 from dominantsets.labels.refinement import refine
 from dominantsets.solvers import Monitor
@@ -164,14 +163,14 @@ def test_training_objects_are_predicted_as_they_were_labelled(noise):
 
 
 @pytest.mark.parametrize(
-    ("affinity", "name"), [("sqeuclidean", "label_by_clouds"), ("path", "label_by_pieces")]
+    ("affinity", "name"), [("sqeuclidean", "points.label_by_clouds"), ("path", "tree.label_by_pieces")]
 )
 def test_ctrl_c_during_the_labelling_keeps_the_cores(affinity, name, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
     X, _ = make_blobs(200, centers=CORNERS, random_state=0)
-    monkeypatch.setattr(find, name, interrupted)
+    monkeypatch.setattr(f"dominantsets.fitting.{name}", interrupted)
     with pytest.warns(UserWarning, match="interrupted"):
         model = DominantSets(4, affinity=affinity).fit(X)
     np.testing.assert_array_equal(model.labels_, model.core_labels_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dominantsets import DominantSets
-from dominantsets.clusters import table
+from dominantsets.fitting import selection as table
 from dominantsets.fitting.selection import Row, Selection
 from support import CORNERS, cliques
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import as_similarity
-from dominantsets.clusters import samples
+from dominantsets.fitting import samples
 from dominantsets.fitting.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
 from dominantsets.fitting.separation import neighbour_graph
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from dominantsets import as_similarity, path_spectrum
-from dominantsets.clusters import nested_path
+from dominantsets.fitting import nested_path
 from dominantsets.fitting.nested_path import _Tree
-from dominantsets.fitting.nested_path import nested_path as hierarchy
 from dominantsets.solvers import End, Monitor, SolverOptions
-from support import assert_certified, path, random_distances
+from support import assert_certified, nested_of, path, random_distances
 
 OPTIONS = SolverOptions().checked()
 
@@ -103,7 +102,7 @@ def test_groups_that_stand_alone_and_the_time_limit():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(30, 2)) + at for at in ((0.0, 0.0), (15.0, 0.0), (60.0, 0.0))])
     S = as_similarity(X, "path")
-    found = hierarchy(S, None, 1, OPTIONS, Monitor())
+    found = nested_of(S, 1, OPTIONS, Monitor())
     assert found.n_groups == 3
     assert found.halt is None
     every = [group.objects.tolist() for group in found.root.walk()]
@@ -111,4 +110,4 @@ def test_groups_that_stand_alone_and_the_time_limit():
         assert list(range(first, last)) in every
     parts = [group.objects.tolist() for group in found.root.children]
     assert sorted(parts) == [list(range(60)), list(range(60, 90))]  # the near ones are put together first
-    assert hierarchy(S, None, 1, OPTIONS, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert nested_of(S, 1, OPTIONS, Monitor(0.0)).halt is End.TIME_LIMIT

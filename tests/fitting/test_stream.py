@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import as_similarity, solve
-from dominantsets.clusters import stream
+from dominantsets.fitting import stream
 from dominantsets.fitting.stream import Seen, take_in, weighed
 from support import features
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dominantsets.clusters import goodness
+from dominantsets.fitting import goodness
 from dominantsets.fitting.goodness import Cloud, Shapeless, best_cloud, others
 from dominantsets.solvers import Monitor
 

@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import as_similarity, solve
-from dominantsets.clusters import nested_graph as module
 from dominantsets.clusters.graph_tree import GraphGroup
-from dominantsets.solvers import End, Monitor
+from dominantsets.fitting import nested_graph as module
+from dominantsets.solvers import End, Monitor, SolverOptions
+from support import nested_of
 
 
 @pytest.fixture
@@ -44,14 +45,14 @@ def test_the_shift_at_which_two_groups_merge(network):
 
 def test_the_whole_of_a_part_is_a_group(network, monkeypatch):
     _, S, groups = network
-    monkeypatch.setattr(module, "graph_groups", lambda *_: groups)
-    found = module.nested_graph(S, None, 3, Monitor())
+    monkeypatch.setattr("dominantsets.fitting.network.graph_groups", lambda *_: groups)
+    found = nested_of(S, 3, SolverOptions(), Monitor())
     whole = next(group for group in found.root.walk() if group.objects.size == 15 and group.children)
     assert whole.core is groups[0].core
     assert {group.objects.size for group in whole.children} == {6, 9}
     assert found.halt is None
-    assert module.nested_graph(S, None, 3, Monitor(0.0)).halt is End.TIME_LIMIT
-    assert module.nested_graph(S, None, 6, Monitor()).n_groups == found.n_groups
-    few = module.nested_graph(S, None, 7, Monitor())  # the six are too few
+    assert nested_of(S, 3, SolverOptions(), Monitor(0.0)).halt is End.TIME_LIMIT
+    assert nested_of(S, 6, SolverOptions(), Monitor()).n_groups == found.n_groups
+    few = nested_of(S, 7, SolverOptions(), Monitor())  # the six are too few
     assert {group.objects.size for group in few.root.children} == {15, 10}
-    assert module.nested_graph(S, None, 16, Monitor()).root.children == []
+    assert nested_of(S, 16, SolverOptions(), Monitor()).root.children == []

@@ -8,12 +8,11 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import as_similarity
 from dominantsets.clusters.balls import Ball
+from dominantsets.clusters.scales import Scales
 from dominantsets.fitting.nested import Split
 from dominantsets.fitting.nested_points import _by_centre, _early, _nearest_within
-from dominantsets.fitting.nested_points import nested_points as hierarchy
-from dominantsets.clusters.scales import Scales
 from dominantsets.solvers import End, Monitor, SolverOptions
-from support import CORNERS
+from support import CORNERS, nested_of
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_balls_of_leaves_before_any_other_merges_with_them(some):
 def test_a_hierarchy_of_four(some):
     _, y, S, _ = some
     options = SolverOptions().chosen_for(S, 0.0)
-    found = hierarchy(S, None, 1, options, Monitor())
+    found = nested_of(S, 1, options, Monitor())
     assert found.n_groups == 4
     assert found.halt is None
     every = [group.objects.tolist() for group in found.root.walk()]
@@ -78,4 +77,4 @@ def test_a_hierarchy_of_four(some):
     for group in found.splits[:3]:  # above the four
         if group.birth < group.death:  # two that merge at once with a third live nowhere by themselves
             assert group.birth <= group.core.shift <= group.death
-    assert hierarchy(S, None, 1, options, Monitor(0.0)).halt is End.TIME_LIMIT
+    assert nested_of(S, 1, options, Monitor(0.0)).halt is End.TIME_LIMIT
