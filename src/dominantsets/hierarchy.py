@@ -266,7 +266,13 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             split = self._tree.splits[: n_clusters - 1]
             parts = [self.root_, *(child for group in split for child in group.children)]
             found = [group for group in parts if group not in set(split)]
-        return sorted(found, key=lambda group: (-group.objects.size, group.objects[0]))
+        return sorted(found, key=lambda group: (-self._size(group), group.objects[0]))
+
+    def _size(self, group: Group) -> int:
+        """How many objects a group has, each as often as its weight says."""
+        return (
+            int(self._copies.counts[group.objects].sum()) if hasattr(self, "_copies") else group.objects.size
+        )
 
     def _labels(self, groups: list[Group]) -> Ints:
         n = self._copies.counts.size if hasattr(self, "_copies") else self.similarity_.n

@@ -131,7 +131,7 @@ def test_the_dynamics_is_that_of_the_plain_form(drawn, t):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@given_comparisons(0.8, hypergraphs)
+@given_comparisons(0.9, hypergraphs)
 def test_value_never_falls(method, drawn):
     n, k, seed = drawn
     edges, omega = random_hypergraph(n, k, seed)
