@@ -222,7 +222,7 @@ def test_a_lack_of_memory_is_a_sentence(monkeypatch, tmp_path, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("dominantsets.estimator.find", fail)
+    monkeypatch.setattr("dominantsets.estimator.plan_of", fail)
     with pytest.raises(MemoryError, match="there is not enough memory; free some"):
         DominantSets(3).fit(features(40))
     monkeypatch.undo()

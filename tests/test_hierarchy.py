@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, mak
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
-import dominantsets.fitting.nested_graph as networks
+import dominantsets.fitting.network as networks
 import dominantsets.fitting.nested_points as points
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, path_spectrum, solve
 from dominantsets.clusters.graph_tree import GraphGroup
