@@ -114,7 +114,7 @@ def by(score: Callable[[Candidate], float], confirmed: bool = False) -> Callable
         ones = [row["c"][name] for name in row["order"]]
         if confirmed:
             ones = [one for one in ones if says_noise(one, CONFIRMED)] or ones
-        return agreement(max(ones, key=lambda one: (one["k"] >= row["k"], score(one))))
+        return agreement(max(ones, key=lambda one: (one["k"] >= row["k"], round(score(one), 2))))
 
     return rule
 
@@ -125,9 +125,9 @@ RULES: dict[str, Callable[[dict[str, Any]], float]] = {
     ),
     "the same without the background": by(lambda one: stability(one) - APART * one["cmv"]),
     "stability alone": by(stability),
-    "8 stability - conductance": by(lambda one: 8.0 * stability(one) - one["cmv"]),
-    "the lowest conductance": by(lambda one: -one["cmv"]),
-    "the best by the labels": by(agreement),
+    "stability - 0.125 conductance": by(lambda one: stability(one) - 0.125 * one["cmv"]),
+    "the lowest conductance": by(lambda one: -0.125 * one["cmv"]),
+    "the best by the labels": lambda row: max(agreement(row["c"][name]) for name in row["order"]),
     "KMeans": lambda row: row["km"],
     "Ward": lambda row: row["ward"],
 }

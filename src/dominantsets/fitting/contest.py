@@ -47,6 +47,7 @@ CLOUDS = 1e7  # products in a round of fitting clouds, up to which they are aske
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
 CONFIRMED = 0.8  # and from which affinities without one are out (benchmarks/judge.py)
 APART = 0.04  # what a logarithm of conductance is worth beside stability, if K is given (benchmarks/judge.py)
+DIGITS = 2  # of that sum: what differs by less is equal, and balls come first
 MISSING = 2.0  # what a cluster that was asked for is worth: more than stability and separation can bring
 
 
@@ -258,7 +259,7 @@ class _Contest:
     def _of_given_number(self) -> Choice:
         found = [tried.candidate for tried in self._tried]
         confirmed = [c for c in found if c.noise > 0.0 and c.noise_stability >= CONFIRMED]
-        best = max(confirmed or found, key=lambda candidate: candidate.score)
+        best = max(confirmed or found, key=lambda candidate: round(candidate.score, DIGITS))
         within = f" in a background of {best.noise:.0%}" if confirmed else ""
         reason = (
             f"{best.title} has the most stable and separate groups{within} (mean adjusted Rand index with "
