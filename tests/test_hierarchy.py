@@ -22,7 +22,7 @@ from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, path
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.plotting import HierarchyDisplay
-from support import assert_certified, cliques, in_row_blocks, minimax, random_similarity
+from support import assert_certified, cliques, in_row_blocks, minimax, press_ctrl_c, random_similarity
 
 # three near groups, two near groups, and one by itself
 CENTERS = np.array([(0, 0), (8, 0), (0, 8), (60, 60), (68, 60), (60, 0)], dtype=float)
@@ -471,7 +471,7 @@ def test_ctrl_c_inside_the_tree_keeps_its_levels(level, monkeypatch):
 
     def interrupted(self, state, kappa, at):
         if at == level:
-            raise KeyboardInterrupt
+            press_ctrl_c()
         advance(self, state, kappa, at)
 
     monkeypatch.setattr(ModeTree, "_advance", interrupted)
@@ -488,7 +488,7 @@ def test_ctrl_c_between_two_sets_keeps_the_tree_and_those_before(monkeypatch, ne
     def interrupted(*args):
         calls.append(args)
         if len(calls) == 4:
-            raise KeyboardInterrupt
+            press_ctrl_c()
         return solved(*args)
 
     monkeypatch.setattr(points, "solved", interrupted)

@@ -16,7 +16,7 @@ from dominantsets._parameters import Parameters
 from dominantsets._soft import SoftAnswers
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.table import Selection
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.members import silence
 from dominantsets.labels.average import (
     Core,
@@ -67,12 +67,10 @@ class Labels(SoftAnswers, Parameters):
                 )
             elif self.assign in ("refine", "mode") and clusters:
                 made = self._as_asked(partition(), cores)
-        except KeyboardInterrupt:  # the cores are there
-            self.end_ = End.INTERRUPTED
-        try:
-            with DeferredInterrupt():
-                self._keep(made)
-        except KeyboardInterrupt:
+        except Interrupted:  # the cores are there
+            monitor.hurry()
+        self._keep(made)
+        if monitor.interrupted:
             self.end_ = End.INTERRUPTED
 
     def _as_asked(self, found: Partition, cores: Ints) -> Partition:

@@ -26,6 +26,7 @@ from dominantsets.clusters.stream import (
     take_in,
 )
 from dominantsets.clusters.table import of_stream
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS, End
@@ -259,6 +260,7 @@ class Streaming:
         ]
         self._renew(seen, similarity, arrivals, keep, False)
 
+    @listening()
     def _renew(
         self: Any, seen: Seen, similarity: Any, arrivals: Sequence[Arrival], keep: Any, called: bool
     ) -> None:
@@ -272,15 +274,12 @@ class Streaming:
         weights, end = seen.weights(self.forget), End.N_CLUSTERS
         clusters, rule = None, seen.rule
         if called and not monitor.out_of_time():
-            try:
-                wanted, least = self.n_clusters, self.min_cluster_size
-                found = look(similarity, arrivals, weights, wanted, least, options, monitor)
+            wanted, least = self.n_clusters, self.min_cluster_size
+            found = look(similarity, arrivals, weights, wanted, least, options, monitor)
+            if found is not None:  # else the next batch looks
                 clusters, rule = in_order([a.cluster for a in arrivals], found, wanted), None
                 if not monitor.out_of_time():
                     seen = replace(seen, looked=similarity.n)
-            except KeyboardInterrupt:  # the next batch looks
-                monitor.hurry()
-                end = End.INTERRUPTED
         if clusters is None:
             clusters = climbed(similarity, arrivals, weights, options, monitor)
         rule = rule if len(clusters) == self.n_clusters_ else None

@@ -26,11 +26,10 @@ from dominantsets.clusters.find import Request, find
 from dominantsets.clusters.multistart import sampled_start
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.clusters.samples import sample_of
-from dominantsets.compiled.interrupts import DeferredInterrupt, kept
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
-from dominantsets.solvers.result import End
 from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
@@ -348,7 +347,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with memory_explained(NO_MEMORY), kept(), fit_tasks(self, X, y) as around:
+        with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
@@ -404,13 +403,7 @@ class DominantSets(
         self.solver_options_, self.selection_ = found.options, found.selection
         if self.choice_ is not None:
             self.selection_ = replace(found.selection, choice=str(self.choice_))
-            self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
-        try:
-            with DeferredInterrupt():  # what has been found is kept
-                self._set_clusters(found.clusters, found.cores)
-        except KeyboardInterrupt:
-            self.end_ = End.INTERRUPTED
-            monitor.hurry()
+        self._set_clusters(found.clusters, found.cores)
         self._set_labels(found.partition, monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool = False) -> tuple[str, dict[str, Any]]:

@@ -18,12 +18,12 @@ from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explai
 from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
-from dominantsets.clusters.nested import Group, Nested, alone, linkage
+from dominantsets.clusters.nested import Group, Nested, linkage
 from dominantsets.clusters.nested_graph import nested_graph
 from dominantsets.clusters.nested_path import nested_path
 from dominantsets.clusters.nested_points import nested_points
 from dominantsets.clusters.peeling import check_peeling
-from dominantsets.compiled.interrupts import kept
+from dominantsets.compiled.interrupts import listening
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import End
@@ -143,7 +143,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with memory_explained(NO_MEMORY), kept():
+        with memory_explained(NO_MEMORY), listening():
             if copies is None:
                 return self._fit(X)
             self._fit(copies.rows(X, self.affinity))._fold(copies, X)
@@ -179,12 +179,9 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.similarity_ = similarity = similarity_of(self, X)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
-        try:
-            self._tree = tree = self._nested(similarity, Monitor(self.max_time))
-        except KeyboardInterrupt:  # outside a solve, which returns on its own
-            self._tree = tree = alone(similarity.n, None)
-            tree.halt = End.INTERRUPTED
-        self.end_ = tree.halt
+        monitor = Monitor(self.max_time)
+        self._tree = tree = self._nested(similarity, monitor)
+        self.end_ = tree.halt = End.INTERRUPTED if monitor.interrupted else tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
         self.n_iter_ = sum(group.core.n_iter for group in tree.root.walk() if group.core is not None)
         self.leaves_, self.linkage_ = self.cut(self.n_leaves_), linkage(tree.root, similarity.n)

@@ -34,6 +34,7 @@ from dominantsets.clusters.find import Noise, Request, find, labels_of
 from dominantsets.clusters.goodness import Cloud, best_cloud
 from dominantsets.clusters.samples import Sample, Way
 from dominantsets.clusters.separation import LEAST, conductances
+from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.solvers import Monitor, SolverOptions
 
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
@@ -191,7 +192,7 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             return Choice(taken, [taken], sample.n, reason)
     try:
         return _Contest(sample, n_clusters, monitor).decide()
-    except KeyboardInterrupt:
+    except Interrupted:
         taken = Candidate(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
 
@@ -219,6 +220,7 @@ class _Contest:
     def decide(self) -> Choice:
         """The choice."""
         for way in self._sample.ways:
+            check()
             if self._monitor.out_of_time():
                 taken = Candidate(*_balls(self._sample), note="not compared")
                 return self._choice(taken, "The time was up before all were tried: balls.")

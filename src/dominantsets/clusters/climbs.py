@@ -81,13 +81,13 @@ def climb_from_all(
     for first in range(0, n, BATCH):
         objects = np.arange(first, min(n, first + BATCH))
         monitor.n_clusters, monitor.n_left = len(register.modes), n - first
-        found, interrupted = problem.solve_many(objects, options, monitor, n_jobs)
+        found = problem.solve_many(objects, options, monitor, n_jobs)
         for i, mode in zip(objects.tolist(), found, strict=False):
             if mode.status in HALTS:
                 end = HALTS[mode.status]
                 break
             labels[i] = register.number(mode)
-        if interrupted:
+        if monitor.interrupted:
             end = End.INTERRUPTED
         if end is not End.ALL_ASSIGNED:
             break

@@ -29,6 +29,7 @@ from dominantsets.clusters.shift import Resolution, choose_shift
 from dominantsets.clusters.significance import judge
 from dominantsets.clusters.table import Selection, of_ellipses, of_groups, of_pieces, of_scales, of_shift
 from dominantsets.clusters.tree_cut import cut_tree
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.labels.average import ByGain, Core
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
@@ -36,7 +37,7 @@ from dominantsets.labels.partition import Partition, label_by_fit, label_by_piec
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, make_problem
-from dominantsets.solvers.result import HALTS, End, Status
+from dominantsets.solvers.result import HALTS, End
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made where a shift was given, and of each cluster
 
@@ -135,9 +136,10 @@ def find(
         The clusters; after Ctrl-C or at the time limit, those that were found until then.
     """
     found = _found(similarity, request, random_state, monitor)
-    if any(cluster.status is Status.INTERRUPTED for cluster in found.clusters):  # by a solve that returned
-        return replace(found, end=End.INTERRUPTED)
-    return found
+    if not monitor.interrupted:
+        return found
+    monitor.hurry()
+    return replace(found, end=End.INTERRUPTED)
 
 
 def _found(similarity: Any, request: Request, random_state: np.random.RandomState, monitor: Monitor) -> Found:
@@ -160,10 +162,7 @@ def _found(similarity: Any, request: Request, random_state: np.random.RandomStat
 
 def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
     """The groups of a graph, each at its own shift."""
-    try:
-        groups, end = graph_groups(similarity, request.n_clusters, monitor), End.N_CLUSTERS
-    except KeyboardInterrupt:
-        groups, end = [], End.INTERRUPTED
+    groups, end = graph_groups(similarity, request.n_clusters, monitor), End.N_CLUSTERS
     groups = [group for group in groups if len(group.core) >= request.min_cluster_size]
     clusters = [group.core for group in groups]
     cores = np.full(similarity.n, -1, dtype=np.int64)
@@ -188,12 +187,8 @@ def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
 
 def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
     """The pieces of a tree, each with its dominant set at a shift of its own."""
-    try:
-        found = cut_tree(similarity, request.n_clusters, request.min_cluster_size, request.options, monitor)
-        pieces, labels, end = found.pieces, found.labels, End.N_CLUSTERS
-    except KeyboardInterrupt:
-        found, pieces, end = None, [], End.INTERRUPTED
-        labels = np.full(similarity.n, -1, dtype=np.int64)
+    found = cut_tree(similarity, request.n_clusters, request.min_cluster_size, request.options, monitor)
+    pieces, labels, end = found.pieces, found.labels, End.N_CLUSTERS
     clusters = [piece.core for piece in pieces]
     cores = np.full(similarity.n, -1, dtype=np.int64)
     for k, cluster in enumerate(clusters):
@@ -205,7 +200,7 @@ def _of_tree(similarity: Any, request: Request, monitor: Monitor) -> Found:
     return Found(
         clusters,
         cores,
-        Selection("ended early.") if found is None else of_pieces(found, request.n_clusters),
+        of_pieces(found, request.n_clusters),
         request.options.chosen_for(similarity, clusters[0].shift if clusters else 0.0),
         End.TIME_LIMIT if monitor.out_of_time() else end,
         len(clusters),
@@ -235,10 +230,7 @@ def _of_ellipses(
     similarity.settle(metrics(mixture))
     labels, _ = mixture.label(np.asarray(similarity.features, dtype=np.float64))
     end = End.N_CLUSTERS
-    try:
-        clusters = elliptic_cores(similarity, mixture, labels, request.options, monitor)
-    except KeyboardInterrupt:  # outside a solve, which returns on its own
-        clusters, end = [], End.INTERRUPTED
+    clusters = elliptic_cores(similarity, mixture, labels, request.options, monitor)
     cores = np.full(similarity.n, -1, dtype=np.int64)
     for k, cluster in enumerate(clusters):
         request.say(k + 1, cluster)
@@ -265,7 +257,7 @@ def labels_of(
     """The labels of all objects, -1 for noise, without anything else, for some decisions about noise."""
     found = find(similarity, request, random_state, monitor)
     if found.end is End.INTERRUPTED:  # these are only means to an end
-        raise KeyboardInterrupt
+        raise Interrupted
     return [found.partition(noise).labels if found.clusters else found.cores for noise in noises]
 
 
@@ -279,7 +271,7 @@ def _each_at_its_scale(
     run = OwnScales(similarity, scales, request.options, monitor, request.min_cluster_size)
     keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
     clusters = _collected(run, request, random_state, keep)
-    end = End.INTERRUPTED if scales.interrupted else run.end
+    end = run.end
     if end in HALTS.values():
         monitor.hurry()
 
@@ -481,6 +473,6 @@ def _collected(
             if keep is not None and run.end not in HALTS.values():  # a halted cluster is not whole
                 passes = run.n_passes if isinstance(run, MultiStart) else len(clusters)
                 keep.save(clusters, passes, random_state, run.end.value if run.end else None)
-    except KeyboardInterrupt:  # outside a solve, which returns on its own
+    except Interrupted:  # before a solve on Dask workers had made its first pass
         run.end = End.INTERRUPTED
     return clusters

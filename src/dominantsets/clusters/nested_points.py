@@ -60,14 +60,9 @@ def nested_points(
     """
     scales = Scales(similarity, similarity.spread(), None, min_cluster_size, monitor)
     run = OwnScales(similarity, scales, options, monitor, min_cluster_size)
-    clusters = list[DominantSet]()
-    try:
-        clusters.extend(run)
-    except KeyboardInterrupt:  # outside a solve, which returns on its own
-        run.end = End.INTERRUPTED
+    clusters = list[DominantSet](run)
     sets = _Sets(similarity, scales, options, monitor)
-    end = End.INTERRUPTED if scales.interrupted else run.end
-    sets.end(end if end in HALTS.values() else None)
+    sets.end(run.end if run.end in HALTS.values() else None)
     tree = scales.tree
     lives = [] if tree is None else tree.lives()
     if tree is None or not clusters or not any(life.level >= 0 for life in lives):
@@ -112,11 +107,7 @@ class _Sets:
         if self._monitor.out_of_time():
             return None
         shift = self._scales.shift(ball.kappa)
-        try:
-            found = solved(self.similarity, self._scales, ball, shift, self._options, self._monitor)
-        except KeyboardInterrupt:  # outside a solve
-            self.end(End.INTERRUPTED)
-            return None
+        found = solved(self.similarity, self._scales, ball, shift, self._options, self._monitor)
         self.end(HALTS.get(found.status))
         return found if self.halt is None else None
 

@@ -17,7 +17,6 @@ import typer
 
 from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets.app.commands._interrupts import at_work
-from dominantsets.compiled.interrupts import kept
 
 if TYPE_CHECKING:
     from dominantsets.app.files import Table
@@ -176,7 +175,7 @@ def in_a_sentence() -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
-        with memory_explained(NO_MEMORY), at_work(), kept():
+        with memory_explained(NO_MEMORY), at_work():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
@@ -199,9 +198,11 @@ def is_drawn(interrupted: bool) -> bool:
 @contextmanager
 def spoken(quiet: bool) -> Iterator[None]:
     """What a fit warns of is a line each, once; that it compiles is one, too."""
+    from dominantsets.compiled.interrupts import listening
     from dominantsets.compiled.jit import telling
 
-    with warnings.catch_warnings(record=True) as caught, telling(lambda: None if quiet else say(COMPILING)):
+    tell = telling(lambda: None if quiet else say(COMPILING))
+    with warnings.catch_warnings(record=True) as caught, tell, listening():
         warnings.simplefilter("always")
         yield
     for sentence in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):

@@ -19,6 +19,7 @@ from dominantsets.app.experiments.paper import CLAIMS
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
+from dominantsets.compiled.interrupts import all_or_nothing
 from dominantsets.solvers import DominantSet
 
 # The paper's threshold: it stops at a gap or a movement of at most this. Here the gap is relative to the unit
@@ -66,22 +67,19 @@ def run_study(
     *,
     quick: bool = False,
     literal: bool = False,
-    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, int]]:
     """Work through a study, and yield (parts done, parts in all); rows are kept after every part.
 
-    ``check`` is called before: after Ctrl-C it raises KeyboardInterrupt, and rows of solves that were
-    interrupted are not kept.
+    Ctrl-C raises KeyboardInterrupt: rows of solves that were interrupted are not kept.
     """
     cells = study.cells(quick, literal)
     store = Store(out / f"{study.name}.csv")
     for done, cell in enumerate(cells):
         yield done, len(cells)
         if not store.has(cell):
-            with warnings.catch_warnings():
+            with all_or_nothing(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they would say is in the rows
                 rows = study.work(cell)
-            check()
             store.add(cell, rows)
     yield len(cells), len(cells)
 
