@@ -181,12 +181,12 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         monitor = Monitor(self.max_time)
         self._tree = tree = self._nested(similarity, monitor)
-        self.end_ = tree.halt = End.INTERRUPTED if monitor.interrupted else tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
         self.n_iter_ = sum(group.core.n_iter for group in tree.root.walk() if group.core is not None)
         self.leaves_, self.linkage_ = self.cut(self.n_leaves_), linkage(tree.root, similarity.n)
-        self._warn()
         self.labels_ = self.cut(self._wanted)
+        self.end_ = tree.halt = End.INTERRUPTED if monitor.interrupted else tree.halt
+        self._warn()
         if not is_given(self, X):
             similarity.release()
         return self

@@ -191,7 +191,9 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             reason = f"Balls have {len(found.clusters)} groups, too many for a sample to compare."
             return Choice(taken, [taken], sample.n, reason)
     try:
-        return _Contest(sample, n_clusters, monitor).decide()
+        choice = _Contest(sample, n_clusters, monitor).decide()
+        check()
+        return choice
     except Interrupted:
         taken = Candidate(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)

@@ -29,7 +29,7 @@ from dominantsets.clusters.shift import Resolution, choose_shift
 from dominantsets.clusters.significance import judge
 from dominantsets.clusters.table import Selection, of_ellipses, of_groups, of_pieces, of_scales, of_shift
 from dominantsets.clusters.tree_cut import cut_tree
-from dominantsets.compiled.interrupts import Interrupted
+from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.labels.average import ByGain, Core
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
@@ -255,8 +255,9 @@ def labels_of(
     *noises: Noise,
 ) -> list[Ints]:
     """The labels of all objects, -1 for noise, without anything else, for some decisions about noise."""
+    check()  # these are only means to an end
     found = find(similarity, request, random_state, monitor)
-    if found.end is End.INTERRUPTED:  # these are only means to an end
+    if found.end is End.INTERRUPTED:
         raise Interrupted
     return [found.partition(noise).labels if found.clusters else found.cores for noise in noises]
 
@@ -354,7 +355,8 @@ def _at_one_shift(
         if not similarity.is_geometric:
             return label_by_fit(similarity, clusters, cores, noise, monitor)
         few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
-        objects = np.unique(np.concatenate([chosen(degrees, SAMPLED), *few]))
+        size = SAMPLED // 6 if monitor.interrupted else SAMPLED  # Ctrl-C is answered at once
+        objects = np.unique(np.concatenate([chosen(degrees, size), *few]))
         sample = similarity.coordinates(objects)
         starts = starts_from(sample, objects, clusters)
         return by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)
