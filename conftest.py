@@ -22,8 +22,8 @@ NEEDS = {  # what a module imports at its top, or its example needs
     "dask": ["rows/parquet.py"],
     "pyarrow": ["rows/parquet.py"],
     "triton": ["rows/triton_*.py"],
-    "matplotlib": ["plotting/*.py", "app/*.py", "app/experiments/*.py"],
-    "skimage": ["segmentation.py", "app/*.py", "app/experiments/*.py"],
+    "matplotlib": ["plotting/*.py", "app/*.py", "studies/experiments/*.py"],
+    "skimage": ["segmentation.py", "app/*.py", "studies/experiments/*.py"],
     "typer": ["app/cli.py", "app/commands/*.py"],
 }
 _package = Path(__file__).parent / "src" / "dominantsets"

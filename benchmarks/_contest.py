@@ -34,7 +34,7 @@ def vectors(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def newsgroups(k: int) -> tuple[np.ndarray, np.ndarray]:
-    from dominantsets.app.experiments.newsgroups import features
+    from dominantsets.studies.experiments.newsgroups import features
 
     return features(k, seed=0)
 

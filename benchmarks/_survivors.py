@@ -390,7 +390,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "+ shift * x[best])": TIE,
         "ascend: 1e-300 -> 1.0": ALLOWANCE,
     },
-    "compiled/hypergraph.py": {": 1 -> 2": (True, "a name for a number, compared with itself only")},
     "compiled/loop.py": {
         "exchange: 0 -> 1": (False, "of exactly equal payoffs at 0 and 1 the second, not the first"),
         "step: curvature > 0.0 -> curvature >= 0.0": (

@@ -107,7 +107,7 @@ def data_sets(quick: bool) -> Iterator[tuple[str, str, str, Any, list[np.ndarray
 
 
 def words_of(number: int) -> tuple[Any, Any]:
-    from dominantsets.app.experiments.newsgroups import documents as read
+    from dominantsets.studies.experiments.newsgroups import documents as read
 
     return read(number)
 

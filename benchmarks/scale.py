@@ -164,7 +164,7 @@ def text() -> dict[str, Any] | None:
     if "DOMINANTSETS_DATA" not in os.environ:
         print("newsgroups: skipped, DOMINANTSETS_DATA is not set")
         return None
-    from dominantsets.app.experiments.newsgroups import features
+    from dominantsets.studies.experiments.newsgroups import features
 
     X, _ = features(1, seed=0)
     S = as_similarity(X, "cosine")

@@ -334,8 +334,8 @@ def test_warnings_say_what_fell_short(blobs):
     A[:2, :2] = 1 - np.eye(2)
     with pytest.warns(UserWarning, match="1 of 4 clusters were found.*no_similarity"):
         DominantSets(n_clusters=4, affinity="precomputed", shift=0.5).fit(A)
-    # objects that are like no other fill up
-    apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A)
+    # objects that are hardly like any other fill up
+    apart = DominantSets(n_clusters=4, affinity="precomputed").fit(A + 0.01 * (1 - np.eye(6)))
     assert apart.n_clusters_ == 4
     assert apart.labels_[0] == apart.labels_[1]
     with pytest.warns(UserWarning, match="ended early .time_limit."):
@@ -487,3 +487,25 @@ def test_labels_are_those_of_the_clusters_where_groups_are_alike(n_clusters):
         assert (model.labels_[cluster.members] == k).all()
     again = DominantSets(n_clusters, affinity="sqeuclidean").fit(X)
     np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_network_is_one_in_whatever_form_it_comes(weighted):
+    rng, group = np.random.default_rng(0), np.repeat(np.arange(4), 30)
+    upper = np.triu(rng.random((120, 120)) < np.where(group[:, None] == group, 0.5, 0.05), 1)
+    A = np.where(upper, rng.uniform(0.5, 1.5, upper.shape) if weighted else 1.0, 0.0)
+    A = A + A.T
+    array, csr = (DominantSets(affinity="precomputed").fit(form) for form in (A, sp.csr_array(A)))
+    np.testing.assert_array_equal(array.labels_, csr.labels_)
+    np.testing.assert_array_equal(array.predict(A), csr.predict(sp.csr_array(A)))
+    assert array.n_clusters_ == 4
+
+
+def test_round_groups_with_their_number_have_noise_and_radii():
+    """Paths would part them as well, but call nothing noise and have no ball."""
+    for seed in range(4):
+        X, _ = make_blobs(300, centers=[(0, 0), (12, 0), (0, 12), (12, 12)], random_state=seed)
+        model = DominantSets(4).fit(X)
+        assert model.affinity_ == "sqeuclidean"
+        assert all(cluster.radius is not None for cluster in model.clusters_)
+        assert model.predict([[1e3, 1e3]])[0] == -1

@@ -11,9 +11,9 @@ import pytest
 
 from bad_files import WHOLE
 from dominantsets import DominantSets, _checks
-from dominantsets.app.experiments._common import Store
 from dominantsets.app.files import FileError, read, write_label_map, write_labels, write_text
 from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.studies.experiments._common import Store
 from faulty import ERRORS, OPERATIONS, every_fault
 from no_memory import WHY, outcome, total
 from support import features

@@ -79,3 +79,28 @@ def test_arrays_in_memory_load_nothing_that_is_for_torch_or_dask():
         roots |= {n.module or "" for n in imports if isinstance(n, ast.ImportFrom)}
         heavy[file] = {root.split(".")[0] for root in roots} & {"torch", "triton", "dask", "distributed"}
     assert not any(heavy.values()), {file: packages for file, packages in heavy.items() if packages}
+
+
+STUDIES = """
+import sys
+import numpy as np
+import dominantsets
+def say():
+    print(*sorted(name for name in sys.modules if name.startswith("dominantsets.studies")))
+A = np.ones((4, 4)) - np.eye(4)
+dominantsets.DominantSets(1, affinity="precomputed").fit(A)
+dominantsets.solve(A, algorithm="replicator", start="barycenter")
+say()
+dominantsets.solve(A, algorithm="exponential-replicator", start="barycenter")
+say()
+dominantsets.Cut
+say()
+"""
+
+
+@pytest.mark.subprocess
+def test_studies_are_loaded_when_one_of_them_is_asked_for():
+    done = subprocess.run([sys.executable, "-c", STUDIES], capture_output=True, text=True, check=True)
+    room = "dominantsets.studies"
+    one, two = f"{room}.exponential", f"{room}.trajectory"
+    assert done.stdout.splitlines() == ["", f"{room} {one}", f"{room} {one} {two}"]

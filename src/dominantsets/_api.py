@@ -1,4 +1,7 @@
-"""The public names, loaded when the first of them is asked for."""
+"""The public names, loaded when the first of them is asked for; those of the studies, each by itself."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
@@ -24,12 +27,22 @@ from dominantsets.solvers import (
     path_clusters,
     path_spectrum,
     solve,
-    solve_hypergraph,
 )
 from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
-from dominantsets.solvers.destabilise import destabilise
-from dominantsets.solvers.phases import Trajectory, trajectory
-from dominantsets.solvers.trajectory import Cut
+
+if TYPE_CHECKING:
+    from dominantsets.studies.destabilise import destabilise
+    from dominantsets.studies.hypergraph import solve_hypergraph
+    from dominantsets.studies.phases import Trajectory, trajectory
+    from dominantsets.studies.trajectory import Cut
+
+STUDIES = {  # module of each name
+    "Cut": "trajectory",
+    "Trajectory": "phases",
+    "destabilise": "destabilise",
+    "solve_hypergraph": "hypergraph",
+    "trajectory": "phases",
+}
 
 # Plainer names for what is too general at the top of a package.
 StopReason, MultiStartPass, StepKind = End, Pass, Step
@@ -81,3 +94,9 @@ __all__ = [
     "sufficient_shift",
     "trajectory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in STUDIES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"dominantsets.studies.{STUDIES[name]}"), name)

@@ -65,7 +65,22 @@ def similarity_of(estimator: Any, X: Any, device: Any = None) -> Similarity:
         params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
     elif _undecided(estimator, X, affinity, params):
         affinity, params = estimator._choose(checked_distances(X), True, distances=True)
+    if isinstance(affinity, str) and affinity == "precomputed" and is_network(X):
+        X = sp.csr_array(X)
     return as_similarity(X, affinity, device=device, **params)
+
+
+def is_network(X: Any) -> bool:
+    """Whether an array of similarities is a network: most pairs are 0, or all of them 0 or 1.
+
+    Points are similar to most others, more or less. So the form in which a network comes does not matter.
+    """
+    if not isinstance(X, np.ndarray) or isinstance(X, np.memmap) or X.ndim != 2 or X.shape[0] != X.shape[1]:
+        return False
+    n, linked = len(X), np.count_nonzero(X) - np.count_nonzero(X.diagonal())
+    if not 0 < linked < n * (n - 1):
+        return False
+    return bool(2 * linked < n * (n - 1) or ((X == 0) | (X == 1)).all())
 
 
 def _undecided(estimator: Any, X: Any, affinity: Any, params: dict[str, Any]) -> bool:

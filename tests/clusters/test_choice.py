@@ -212,8 +212,9 @@ def test_a_choice_is_printed_as_a_table():
 @pytest.mark.parametrize("count", [50, 51])
 def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
     """Where balls of all objects find more than half of a hundred, nothing is compared on a sample."""
-    some = SimpleNamespace(n=5_000, whole=object(), balls="sqeuclidean")
-    monkeypatch.setattr(choice, "find", lambda *_: SimpleNamespace(clusters=[None] * count))
+    whole = SimpleNamespace(spread=lambda _: None)
+    some = SimpleNamespace(n=5_000, whole=whole, balls="sqeuclidean")
+    monkeypatch.setattr(choice, "Scales", lambda *_: SimpleNamespace(balls=[None] * count))
     monkeypatch.setattr(choice, "_balls", lambda sample: (sample.balls, {}))
     compared = Choice(Candidate("path"), [], 0, "Compared.")
     monkeypatch.setattr(choice, "_Contest", lambda *_: SimpleNamespace(decide=lambda: compared))

@@ -11,10 +11,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from dominantsets import DominantSets, as_similarity, peel
-from dominantsets.app.experiments import newsgroups
 from dominantsets.clusters import shift
 from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
 from dominantsets.solvers import End, Monitor
+from dominantsets.studies.experiments import newsgroups
 from support import CORNERS
 
 

@@ -97,13 +97,13 @@ def test_new_nodes_of_a_graph():
 
 
 def test_pieces_of_a_tree_by_hand():
-    """Chains with steps 1, 2, 3, 4, and 1 apart from it: the later an object comes to the core, the less."""
+    """Chains with steps 1, 2, 3, 4, and 1 apart from it: the later an object is joined to one, the less."""
     D = sp.coo_array(([1.0, 2.0, 3.0, 4.0, 1.0], ([0, 1, 2, 3, 5], [1, 2, 3, 4, 6])), shape=(10, 10)).tocsr()
     S = path(D)
     clusters = list(peel(S, 2, shift=0.0))
     assert [c.members.tolist() for c in clusters] == [[0, 1, 2], [5, 6]]
     labels = np.array([0, 0, 0, 0, 0, 1, 1, -1, -1, -1])
-    shares = np.array([1.0, 1.0, 1.0, 0.4, 0.2, 1.0, 1.0, 0.0, 0.0, 0.0])
+    shares = np.array([1.0, 1.0, 0.6, 0.4, 0.2, 1.0, 1.0, 0.0, 0.0, 0.0])  # joined at 1, 1, 2, 3, 4
     auto = label_by_pieces(S, clusters, labels, "auto")
     np.testing.assert_array_equal(auto.labels, labels)
     np.testing.assert_allclose(auto.probabilities, shares)

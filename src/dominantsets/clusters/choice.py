@@ -30,9 +30,10 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Ints
-from dominantsets.clusters.find import Noise, Request, find, labels_of
+from dominantsets.clusters.find import Noise, Request, labels_of
 from dominantsets.clusters.goodness import Cloud, best_cloud
 from dominantsets.clusters.samples import Sample, Way
+from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.separation import LEAST, conductances
 from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.solvers import Monitor, SolverOptions
@@ -185,10 +186,10 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             taken, [taken], sample.n, f"More than {MOST} clusters: a sample has too little of each."
         )
     if n_clusters is None and sample.whole is not None:  # many small groups do not show in a sample
-        found = find(sample.whole, Request(None, "auto", SolverOptions().checked()), _random(), monitor)
-        if len(found.clusters) > MOST / 2:
-            taken = Candidate(*_balls(sample), n_clusters=len(found.clusters), note="of all objects")
-            reason = f"Balls have {len(found.clusters)} groups, too many for a sample to compare."
+        count = len(Scales(sample.whole, sample.whole.spread(_random()), None, 1, monitor).balls)
+        if count > MOST / 2:
+            taken = Candidate(*_balls(sample), n_clusters=count, note="of a larger sample")
+            reason = f"Balls have {count} groups, too many for a sample to compare."
             return Choice(taken, [taken], sample.n, reason)
     try:
         choice = _Contest(sample, n_clusters, monitor).decide()

@@ -15,6 +15,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.ellipses import Ellipses, best_ellipses
+from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.elliptic import Elliptic
@@ -111,10 +112,8 @@ def label_by_ellipses(
     sentence = "nobody is called noise: no background was found."
     if noise is None:
         sentence = "nobody is called noise, as asked."
-    elif isinstance(noise, float | int):
-        out = np.argsort(typical, kind="stable")[: round(noise * labels.size)]
-        labels[out], typical[out] = -1, 0.0
-        sentence = f"{noise:.0%} are called noise, as asked: those least typical of their clusters."
+    elif is_share(noise):
+        labels, typical, sentence = without_noise(labels, typical, noise)
     elif (labels < 0).any():
         sentence = f"{(labels < 0).mean():.0%} are called noise: a background explains them better."
     return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture), sentence)

@@ -170,9 +170,7 @@ def _of_network(similarity: Any, request: Request, monitor: Monitor) -> Found:
         cores[clusters[k].members] = k
 
     def partition(noise: Noise = request.noise) -> Partition:
-        if isinstance(noise, float):
-            return label_by_fit(similarity, clusters, cores, noise, monitor)
-        return graph_partition(similarity, groups)
+        return graph_partition(similarity, groups, noise)
 
     return Found(
         clusters,

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import FALSE, Null, last_believed
+from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import ByPayoff, Partition
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
@@ -177,7 +178,9 @@ def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
     return labels
 
 
-def graph_partition(similarity: Graph, groups: list[GraphGroup]) -> Partition:
+def graph_partition(
+    similarity: Graph, groups: list[GraphGroup], noise: float | str | None = None
+) -> Partition:
     """Labels of all nodes, how strongly they hold (payoffs, that of the best member being 1), and a rule."""
     labels = graph_labels(similarity, groups)
     strength, roots = np.zeros(similarity.n), np.empty(len(groups))
@@ -190,6 +193,8 @@ def graph_partition(similarity: Graph, groups: list[GraphGroup]) -> Partition:
         strength[objects[mine]] = np.clip(payoffs[mine] / top, 0.0, 1.0)
     alone = float((labels < 0).mean())
     sentence = f"{alone:.0%} have no edge to any group." if alone else "every node has an edge to a group."
+    if is_share(noise):
+        labels, strength, sentence = without_noise(labels, strength, noise)
     summaries = [similarity.summarise(group.members, group.weights) for group in groups]
     return Partition(labels, strength, ByPayoff(summaries, roots), sentence)
 

@@ -92,7 +92,8 @@ class PointSample(Rows):
         self.apart = APART_IN_FEW if d <= MANY else APART_IN_MANY
         self.ways: list[Way] = [("sqeuclidean", {})]
         if n <= next(most for features, most in TREES if d <= features):
-            self.ways.insert(0, ("path", {"min_samples": 5}))
+            # given a number, the first way that leaves nothing between its groups is taken: balls if round
+            self.ways.insert(0 if n_clusters is None else 1, ("path", {"min_samples": 5}))
         if n <= WALKS and d > 1:  # on a line every gap is a border to walks
             self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
         if d > MANY and n <= PLACES:
@@ -142,9 +143,9 @@ class DistanceSample:
         some = chosen(np.asarray(D.sum(axis=1)).ravel(), size)
         self._some = np.asarray(D[np.ix_(some, some)], dtype=np.float64)
         self.n, self.balls, self.apart = len(some), "precomputed_distance", APART_IN_FEW
-        self.ways: list[Way] = [
-            (self.balls, {"then": then}) for then in ("path", "sqeuclidean", "euclidean", "rbf")
-        ]
+        round_, first = ["sqeuclidean", "euclidean", "rbf"], 0 if n_clusters is None else 1
+        several = [*round_[:first], "path", *round_[first:]]
+        self.ways: list[Way] = [(self.balls, {"then": then}) for then in several]
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         D = self._some if objects is None else self._some[np.ix_(objects, objects)]

@@ -53,6 +53,7 @@ from dominantsets.labels.clouds import (
     limit,
     within_hull,
 )
+from dominantsets.labels.noise import is_share, noise_level
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
@@ -281,11 +282,11 @@ def label_by_clouds(
     farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
     rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges)
-    if isinstance(noise, str) or noise is None:
+    if not is_share(noise):
         return Labelling(rule, verdict)
     _, probabilities = similarity.label(rule)
-    least = np.full(len(starts), float(np.quantile(probabilities, noise)) if noise > 0.0 else 0.0)
-    sentence = f"{noise:.0%} are called noise, as asked: those farthest out in their clusters."
+    least = np.full(len(starts), noise_level(np.asarray(probabilities), noise))
+    sentence = f"{noise:.0%} are called noise, as asked: those least typical of their clusters."
     rule = rule._replace(least=least, background=None, judges=None)
     return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence))
 

@@ -12,6 +12,7 @@ import numpy as np
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.refinement import FitByMembers, refine
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
@@ -117,27 +118,23 @@ class ByNearest(NamedTuple):
 
 
 def label_by_pieces(
-    similarity: Similarity, clusters: list[DominantSet], labels: Ints, noise: float | str | None
+    similarity: Any, clusters: list[DominantSet], labels: Ints, noise: float | str | None
 ) -> Partition:
-    """Labels by the pieces of a tree; an object is the more typical the earlier it is together with the core.
+    """Labels by the pieces of a tree; an object is the more typical the earlier it is joined to another one.
 
-    The probability is the share of the piece that comes no earlier. "auto" calls nobody noise.
+    The probability is the share of the piece that is joined no earlier. "auto" finds no noise.
     """
     probabilities = np.zeros(labels.size)
-    for k, cluster in enumerate(clusters):
+    joined = similarity.tree.first_heights()
+    for k in range(len(clusters)):
         mine = np.flatnonzero(labels == k)
-        together = similarity.column(cluster.exemplar)[mine]
-        together[mine == cluster.exemplar] = np.inf
-        together[np.isin(mine, cluster.members)] = np.inf
-        probabilities[mine] = np.searchsorted(np.sort(together), together, side="right") / mine.size
+        heights = joined[mine]
+        probabilities[mine] = 1.0 - np.searchsorted(np.sort(heights), heights, side="left") / mine.size
     sentence = "nobody is called noise: there is no test of it for trees."
     if noise is None:
         sentence = "nobody is called noise, as asked."
-    elif isinstance(noise, float | int):
-        out = np.argsort(probabilities, kind="stable")[: round(noise * labels.size)]
-        labels, probabilities = labels.copy(), probabilities.copy()
-        labels[out], probabilities[out] = -1, 0.0
-        sentence = f"{noise:.0%} are called noise, as asked: those that come to their clusters last."
+    elif is_share(noise):
+        labels, probabilities, sentence = without_noise(labels, probabilities, noise)
     elif (labels < 0).any():
         sentence = f"{(labels < 0).mean():.0%} are in trees of their own."
     return Partition(labels, probabilities, ByNearest(labels), sentence)
@@ -180,10 +177,8 @@ def label_by_fit(
     strength = np.zeros(labels.size)
     strength[inside] = np.clip(fit[inside] / np.maximum(tops[labels[inside]], 1e-300), 0.0, 1.0)
     sentence = "nobody is called noise."
-    if isinstance(noise, float | int) and noise > 0.0:
-        least = np.quantile(strength, noise)
-        labels = np.where(strength < least, -1, labels)
-        sentence = f"{noise:.0%} are called noise, as asked: those that fit their clusters least."
+    if is_share(noise):
+        labels, strength, sentence = without_noise(labels, strength, noise)
     elif (labels < 0).any():
         sentence = f"{(labels < 0).mean():.0%} lie outside every cluster."
     return Partition(labels, np.where(labels < 0, 0.0, strength), ByFit(found.rule, balls, radii), sentence)

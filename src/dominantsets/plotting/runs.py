@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dominantsets._checks import check_choice
 from dominantsets.plotting._style import NOISE, axes_or_new, color_of, plt
-from dominantsets.solvers.phases import Trajectory
+
+if TYPE_CHECKING:
+    from dominantsets.studies.phases import Trajectory
 
 LINES = 300  # objects that are drawn at most, evenly over their order
 

@@ -76,6 +76,13 @@ class SingleLinkage:
         """The objects below a node, in increasing order."""
         return np.sort(self.order[self.start[node] : self.start[node] + self.size[node]])
 
+    def first_heights(self) -> Floats:
+        """The height at which each object is joined to another one; inf for a tree of one object."""
+        parent = self.parent[: self.n]
+        return np.where(
+            parent < 0, np.inf, np.append(self.height, np.inf)[np.maximum(parent, self.n) - self.n]
+        )
+
     def linkage(self) -> Floats:
         """The tree in the form of ``scipy.cluster.hierarchy``; one component only."""
         if self.n_components > 1:

@@ -3,7 +3,6 @@
 from dominantsets.solvers.api import make_problem, solve
 from dominantsets.solvers.branch_and_bound import GlobalOptimum
 from dominantsets.solvers.global_optimum import global_optimum
-from dominantsets.solvers.hypergraph import solve_hypergraph
 from dominantsets.solvers.monitor import Callback, Monitor, Progress
 from dominantsets.solvers.options import ALGORITHMS, SolverOptions
 from dominantsets.solvers.problem import Point, Problem
@@ -30,5 +29,4 @@ __all__ = [
     "path_clusters",
     "path_spectrum",
     "solve",
-    "solve_hypergraph",
 ]

@@ -19,30 +19,30 @@ from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.dual import DENSE_LIMIT, Jacobian
-from dominantsets.solvers.exponential import replicate_exponentially
 from dominantsets.solvers.frank_wolfe import RULES, ascend, replicate
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.newton import solve_dual
 from dominantsets.solvers.options import SolverOptions, check_run, starting_point
-from dominantsets.solvers.path_following import follow_path
 from dominantsets.solvers.problem import Outcome, Point, Problem
 from dominantsets.solvers.result import DominantSet, Status
 from dominantsets.solvers.seeds import checked_seeds, extra_of_others, say_if_lost, solve_welded, started_at
-from dominantsets.solvers.shrink_expand import shrink_and_expand
-from dominantsets.solvers.trajectory import solve_trajectory
 from dominantsets.solvers.tree import solve_exactly
 from dominantsets.solvers.weights import checked_weights, chosen_with_weights, extra_of_weights, unfolded
 from dominantsets.solvers.working_set import solve_working_set
 
-METHODS: dict[str, Callable[[Problem, Point, SolverOptions, Monitor], Outcome]] = {
+Method = Callable[[Problem, Point, SolverOptions, Monitor], Outcome]
+METHODS: dict[str, Method] = {
     **dict.fromkeys(RULES, ascend),
     "replicator": replicate,
-    "exponential-replicator": replicate_exponentially,
-    "trajectory": solve_trajectory,
-    "shrink-expand": shrink_and_expand,
-    "path-following": follow_path,
     "working-set": solve_working_set,
     "dual": solve_dual,
+}
+# Related methods, as module:function: loaded only when one of them is asked for.
+RELATED = {
+    "exponential-replicator": "dominantsets.studies.exponential:replicate_exponentially",
+    "trajectory": "dominantsets.studies.trajectory:solve_trajectory",
+    "shrink-expand": "dominantsets.studies.shrink_expand:shrink_and_expand",
+    "path-following": "dominantsets.studies.path_following:follow_path",
 }
 # What a similarity is posed as, and where that problem is; NumPy users load none of the others.
 PROBLEMS = {
@@ -51,6 +51,15 @@ PROBLEMS = {
     "tensors": ("tensor_problem", "TensorProblem"),
 }
 HALF = 0.5  # of the mass on the sampled object, where the rest is spread
+
+
+def method_of(algorithm: str) -> Method:
+    """Return the function that runs an algorithm."""
+    if algorithm in METHODS:
+        return METHODS[algorithm]
+    module, _, function = RELATED[algorithm].partition(":")
+    method: Method = getattr(import_module(module), function)
+    return method
 
 
 def make_problem(
@@ -95,7 +104,7 @@ class HostProblem(Problem):
             inside = problem.alive[x.support]
             weights = x.weights[inside]
             x = Point(x.support[inside], weights / weights.sum())
-        outcome = METHODS[options.algorithm](problem, x, options, monitor)
+        outcome = method_of(options.algorithm)(problem, x, options, monitor)
         return certify(problem, outcome, options)
 
     def room_of(self, objects: Ints) -> float | None:

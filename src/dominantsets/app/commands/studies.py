@@ -125,8 +125,8 @@ def reproduce(
         import matplotlib
 
         matplotlib.use("Agg")
-        from dominantsets.app.experiments import STUDIES
-        from dominantsets.app.experiments.pages import reproduce_studies
+        from dominantsets.studies.experiments import STUDIES
+        from dominantsets.studies.experiments.pages import reproduce_studies
     except ModuleNotFoundError as error:
         raise fail(str(error)) from error
     from rich.console import Console

@@ -15,7 +15,7 @@ from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.options import SolverOptions, check_run, starting_point
 from dominantsets.solvers.result import DominantSet, Status
-from dominantsets.solvers.trajectory import Cut, Dynamics
+from dominantsets.studies.trajectory import Cut, Dynamics
 
 APART = 1.03  # how much later than the last steps with weights that are kept are: 310 of 100,000
 

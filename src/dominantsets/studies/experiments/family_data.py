@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from dominantsets.app.experiments import newsgroups, synthetic
-from dominantsets.app.experiments._common import StudyError
 from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments import newsgroups, synthetic
+from dominantsets.studies.experiments._common import StudyError
 
 SMALLEST_COMPLEX = 3
 PROTEIN_SETS, FEW_SETS = 150, 30  # that are peeled off the network, and in a quick run

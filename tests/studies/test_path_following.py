@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from dominantsets import Status, as_similarity, solve
-from dominantsets.solvers import Monitor, make_problem, path_following
-from dominantsets.solvers.path_following import _Path, largest_within, project
+from dominantsets.solvers import Monitor, make_problem
+from dominantsets.studies import path_following
+from dominantsets.studies.path_following import _Path, largest_within, project
 from support import assert_certified, neighbor_graph, random_similarity
 
 caps = st.floats(1.0, 4.0)  # times 1/n

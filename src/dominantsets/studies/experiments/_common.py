@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
-from dominantsets.app.experiments.paper import CLAIMS
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
 from dominantsets.compiled.interrupts import all_or_nothing
 from dominantsets.solvers import DominantSet
+from dominantsets.studies.experiments.paper import CLAIMS
 
 # The paper's threshold: it stops at a gap or a movement of at most this. Here the gap is relative to the unit
 # of the cluster, and movement counts for RD only (docs/paper.md).

@@ -11,7 +11,7 @@ import reference
 from dominantsets import Status, as_similarity, peel, solve, trajectory
 from dominantsets.solvers import Monitor, SolverOptions, make_problem
 from dominantsets.solvers.problem import Point
-from dominantsets.solvers.trajectory import Dynamics, largest_gap, least_similarity
+from dominantsets.studies.trajectory import Dynamics, largest_gap, least_similarity
 from support import assert_certified, random_similarity
 
 

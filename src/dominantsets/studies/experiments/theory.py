@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets.app.experiments._common import METHODS, Page, Row, Study, figure, pick, save, verdict
-from dominantsets.app.experiments.synthetic import similarity
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers import DominantSet, solve
+from dominantsets.studies.experiments._common import METHODS, Page, Row, Study, figure, pick, save, verdict
+from dominantsets.studies.experiments.synthetic import similarity
 from dominantsets.theory import log_gap_bound
 
 SHIFT, P, STEPS = 5.0, 0.2, 4_000

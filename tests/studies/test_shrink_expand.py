@@ -11,7 +11,7 @@ import reference
 from dominantsets import Status, as_similarity, solve
 from dominantsets.solvers import make_problem
 from dominantsets.solvers.problem import Point
-from dominantsets.solvers.shrink_expand import _Expansions, expansion_step
+from dominantsets.studies.shrink_expand import _Expansions, expansion_step
 from support import assert_certified, cliques, given_comparisons, neighbor_graph, random_similarity
 
 similarities = st.builds(

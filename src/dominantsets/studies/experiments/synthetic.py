@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets.app.experiments._common import (
+from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments._common import (
     METHODS,
     Page,
     Row,
@@ -21,7 +22,6 @@ from dominantsets.app.experiments._common import (
     scores,
     verdict,
 )  # fmt: skip
-from dominantsets.similarity import as_similarity
 
 N, K = 200, 5
 SETTINGS = ((400, 2e-12), (400, 2e-3), (4_000, 2e-12))  # t and delta of the paper's three rows

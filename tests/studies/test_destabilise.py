@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reference
 from dominantsets import destabilise
-from dominantsets.solvers.destabilise import _Search
+from dominantsets.studies.destabilise import _Search
 from support import assert_certified, cliques, press_ctrl_c, random_similarity
 
 

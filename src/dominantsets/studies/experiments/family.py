@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets.app.experiments import family_data, family_hypergraphs
-from dominantsets.app.experiments._common import Row, Study, StudyError, scores
-from dominantsets.app.experiments.family_page import tell
-from dominantsets.app.experiments.rivals import RIVALS
 from dominantsets.clusters.peeling import peel
 from dominantsets.estimator import DominantSets
 from dominantsets.labels.average import assign_by_average
@@ -20,8 +16,12 @@ from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import ALGORITHMS, DominantSet, End, Step, solve
 from dominantsets.solvers.asymmetric import solve_asymmetric
-from dominantsets.solvers.destabilise import destabilise
 from dominantsets.solvers.options import MULTIPLY
+from dominantsets.studies.destabilise import destabilise
+from dominantsets.studies.experiments import family_data, family_hypergraphs
+from dominantsets.studies.experiments._common import Row, Study, StudyError, scores
+from dominantsets.studies.experiments.family_page import tell
+from dominantsets.studies.experiments.rivals import RIVALS
 
 DUAL, ENUMERATION = "dual", "destabilise"
 FIXED = "path-following"  # begins with equal weights, and nowhere else

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dominantsets.app.experiments import STUDIES, StudyError, run_study, settings_of
-from dominantsets.app.experiments._common import Page, Store, check_folder
-from dominantsets.app.experiments.paper import ADDRESS, AUTHORS, CLAIMS, NUMBER, TITLE, YEAR
 from dominantsets.app.files import write_text
 from dominantsets.app.machine import provenance
+from dominantsets.studies.experiments import STUDIES, StudyError, run_study, settings_of
+from dominantsets.studies.experiments._common import Page, Store, check_folder
+from dominantsets.studies.experiments.paper import ADDRESS, AUTHORS, CLAIMS, NUMBER, TITLE, YEAR
 
 
 def reproduce_studies(

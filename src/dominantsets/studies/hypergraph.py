@@ -39,13 +39,13 @@ import numpy as np
 
 from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled import hypergraph as compiled
 from dominantsets.compiled.interrupts import listening
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.nearby import EPS, PROVABLE, curvature_on_face, strict_nearby
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of
 from dominantsets.solvers.problem import Outcome, Point
 from dominantsets.solvers.result import DominantSet, Log, Status, Step
+from dominantsets.studies import hyperedges as compiled
 
 METHODS = ("pairwise", "baum-eagon")
 REFRESH = 1_000  # steps after which payoffs are recomputed: they drift by rounding
@@ -127,7 +127,7 @@ def solve_hypergraph(
 
     A local maximum of :math:`f(x) = \sum_e \omega_e \prod_{j \in e} x_j` over the simplex: a group of objects
     in which any k are joined, rather than any two. After Rota Bulò and Pelillo (2009, 2013), reconstructed
-    from their abstracts; the pairwise step is ours (:mod:`dominantsets.solvers.hypergraph`).
+    from their abstracts; the pairwise step is ours (:mod:`dominantsets.studies.hypergraph`).
 
     Parameters
     ----------

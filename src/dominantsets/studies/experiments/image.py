@@ -12,7 +12,10 @@ import numpy as np
 from scipy.io import loadmat
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets.app.experiments._common import (
+from dominantsets.labels.average import assign_by_average
+from dominantsets.segmentation import color_features, segment
+from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments._common import (
     METHODS,
     Page,
     Row,
@@ -22,9 +25,6 @@ from dominantsets.app.experiments._common import (
     save,
     verdict,
 )
-from dominantsets.labels.average import assign_by_average
-from dominantsets.segmentation import color_features, segment
-from dominantsets.similarity import as_similarity
 
 K, SHIFT = 2, 15.0
 STEPS, STEPS_RD = 10_000, 250

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dominantsets.app.experiments._common import Page, Row, figure, mean_of, pick, save
-from dominantsets.app.experiments.family_advice import DENSE, advice, names_of, shown_seconds
+from dominantsets.studies.experiments._common import Page, Row, figure, mean_of, pick, save
+from dominantsets.studies.experiments.family_advice import DENSE, advice, names_of, shown_seconds
 
 WHO = {
     "fw": "Frank-Wolfe (the paper)",

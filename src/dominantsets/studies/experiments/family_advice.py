@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dominantsets.app.experiments._common import Row, pick
-from dominantsets.app.experiments.rivals import RIVALS
+from dominantsets.studies.experiments._common import Row, pick
+from dominantsets.studies.experiments.rivals import RIVALS
 
 DEFAULT = "DominantSets"
 ROUGH = 1e-6  # a gap that is small enough for many

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dominantsets import Step
-from dominantsets.compiled import hypergraph as compiled
+from dominantsets.studies import hyperedges as compiled
 
 
 def drawn(n, k, count, seed):

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets.app.experiments._common import (
+from dominantsets.clusters.multistart import multistart
+from dominantsets.clusters.peeling import peel
+from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments._common import (
     CUTOFF,
     EPSILON,
     METHODS,
@@ -23,9 +26,6 @@ from dominantsets.app.experiments._common import (
     scores,
     verdict,
 )  # fmt: skip
-from dominantsets.clusters.multistart import multistart
-from dominantsets.clusters.peeling import peel
-from dominantsets.similarity import as_similarity
 
 N, K, SHIFT, STARTS, STEPS = 1_000, 4, 15.0, 4, 1_000
 MEANS = np.array([(0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0)])  # fixed in the paper, not stated

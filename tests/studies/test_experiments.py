@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import reference
 from dominantsets import as_similarity, solve
-from dominantsets.app import experiments
 from dominantsets.app.cli import app
 from dominantsets.app.commands._common import Which
-from dominantsets.app.experiments import (
+from dominantsets.studies import experiments
+from dominantsets.studies.experiments import (
     STUDIES,
     StudyError,
     _common,
@@ -27,8 +27,8 @@ from dominantsets.app.experiments import (
     run_study,
     theory,
 )
-from dominantsets.app.experiments.paper import NEWSGROUPS
-from dominantsets.app.experiments.synthetic import similarity
+from dominantsets.studies.experiments.paper import NEWSGROUPS
+from dominantsets.studies.experiments.synthetic import similarity
 from support import press_ctrl_c
 
 mpl.use("Agg")

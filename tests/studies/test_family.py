@@ -12,9 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
 from dominantsets import as_similarity, peel, solve
-from dominantsets.app import experiments
 from dominantsets.app.cli import app
-from dominantsets.app.experiments import (
+from dominantsets.studies import experiments
+from dominantsets.studies.experiments import (
     STUDIES,
     _common,
     family,
@@ -23,7 +23,7 @@ from dominantsets.app.experiments import (
     family_hypergraphs,
     family_page,
 )  # fmt: skip
-from dominantsets.app.experiments.rivals import RIVALS, power_iteration
+from dominantsets.studies.experiments.rivals import RIVALS, power_iteration
 from support import CORNERS, random_similarity
 
 mpl.use("Agg")

@@ -13,7 +13,10 @@ from sklearn.datasets import fetch_20newsgroups
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from dominantsets.app.experiments._common import (
+from dominantsets.estimator import DominantSets
+from dominantsets.labels.average import assign_by_average
+from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments._common import (
     CUTOFF,
     METHODS,
     Page,
@@ -28,10 +31,7 @@ from dominantsets.app.experiments._common import (
     scores,
     verdict,
 )  # fmt: skip
-from dominantsets.app.experiments.paper import NEWSGROUPS
-from dominantsets.estimator import DominantSets
-from dominantsets.labels.average import assign_by_average
-from dominantsets.similarity import as_similarity
+from dominantsets.studies.experiments.paper import NEWSGROUPS
 
 K = 5
 ITERATIONS = (1_000, 4_000, 8_000)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dominantsets.app.experiments import family_data
-from dominantsets.app.experiments._common import Row, scores
-from dominantsets.solvers import DominantSet, solve_hypergraph
+from dominantsets.solvers import DominantSet
+from dominantsets.studies.experiments import family_data
+from dominantsets.studies.experiments._common import Row, scores
+from dominantsets.studies.hypergraph import solve_hypergraph
 
 METHODS = ("pairwise", "baum-eagon")
 LINES, POINTS, WIDTH = 3, 25, 0.02  # lines, points on each (and of noise), and how far they are off

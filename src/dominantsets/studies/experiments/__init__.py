@@ -4,8 +4,8 @@ Built from the public API only. ``STUDIES`` holds them by name; :func:`run_study
 and keeps what is done, so that a stopped run resumes.
 """
 
-from dominantsets.app.experiments import family, image, multistarts, newsgroups, synthetic, theory
-from dominantsets.app.experiments._common import Study, StudyError, run_study, settings_of
+from dominantsets.studies.experiments import family, image, multistarts, newsgroups, synthetic, theory
+from dominantsets.studies.experiments._common import Study, StudyError, run_study, settings_of
 
 STUDIES: dict[str, Study] = {
     study.name: study

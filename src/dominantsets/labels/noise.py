@@ -1,0 +1,60 @@
+"""A given share of noise: the objects that are least typical of their clusters."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+import numpy as np
+
+from dominantsets._typing import Floats, Ints
+
+
+def is_share(noise: float | str | None) -> TypeGuard[float]:
+    """Whether ``noise`` is a share of the objects, and not a way to find out."""
+    return not (noise is None or isinstance(noise, str))
+
+
+def noise_level(typical: Floats, share: float) -> float:
+    """The level below which a share of the objects lies.
+
+    Objects that are equally typical stay together, on the side that comes closer to the share: their order
+    must not decide.
+
+    Parameters
+    ----------
+    typical : ndarray
+        How typical each object is of its cluster.
+    share : float
+        A share of the objects, from 0 to 1.
+
+    Returns
+    -------
+    float
+        Objects below this level are noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets.labels.noise import noise_level
+    >>> noise_level(np.array([0.1, 0.9, 0.4, 0.7]), 0.5)
+    0.7
+    >>> noise_level(np.ones(4), 0.25)  # all or none: none is closer
+    1.0
+    """
+    count = round(share * typical.size)
+    if count == 0:
+        return -np.inf
+    if count == typical.size:
+        return np.inf
+    level = float(np.partition(typical, count)[count])
+    below, equal = np.count_nonzero(typical < level), np.count_nonzero(typical == level)
+    return level if 2 * (count - below) <= equal else float(np.nextafter(level, np.inf))
+
+
+def without_noise(labels: Ints, typical: Floats, share: float) -> tuple[Ints, Floats, str]:
+    """Labels and probabilities once a share of the objects is called noise, and a sentence that says so."""
+    out = typical < noise_level(typical, share)
+    sentence = (
+        f"{out.mean():.0%} are called noise ({share:.0%} asked): those least typical of their clusters."
+    )
+    return np.where(out, -1, labels), np.where(out | (labels < 0), 0.0, typical), sentence
