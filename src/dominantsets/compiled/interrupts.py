@@ -58,8 +58,8 @@ def listening() -> Iterator[None]:
         _Outermost.depth -= 1
         if outermost and signal.getsignal(signal.SIGINT) is _press:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-    if outermost and _Outermost.presses and (_Outermost.whole or not _Outermost.seen):
-        raise KeyboardInterrupt
+    if _Outermost.presses and (_Outermost.whole or (outermost and not _Outermost.seen)):
+        raise Interrupted
 
 
 @contextmanager

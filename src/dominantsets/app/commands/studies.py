@@ -12,7 +12,7 @@ import typer
 
 from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, command_line, fail
 from dominantsets.app.commands._interrupts import at_work
-from dominantsets.compiled.interrupts import all_or_nothing
+from dominantsets.compiled.interrupts import all_or_nothing, check, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def demo(
     page, began = Report("dominantsets: a demonstration"), time.perf_counter()
     page.text("Everything below was computed on this machine just now, from data that ship with the library.")
     try:
-        with at_work(), all_or_nothing():  # a story of fits that were interrupted is not told
+        with at_work(), all_or_nothing(), listening():  # a story of fits that were interrupted is not told
             _tell(stories(), page, console, out)
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
@@ -78,6 +78,7 @@ def _tell(parts: Iterator[Story], page: Report, console: Console, out: Path) -> 
     while True:
         with Console(stderr=True).status("clustering (the first run compiles) ..."):
             story = next(parts, None)
+        check()
         if story is None:
             break
         page.section(story.title).text(story.text)
@@ -138,7 +139,7 @@ def reproduce(
     try:
         out.mkdir(parents=True, exist_ok=True)
         bar = Progress(*columns, console=Console(stderr=True))
-        with at_work(), bar:
+        with at_work(), all_or_nothing(), listening(), bar:
             tasks = {name: bar.add_task(name, total=None) for name in names}
 
             def tell(name: str, done: int, total: int) -> None:

@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
-from dominantsets.compiled.interrupts import all_or_nothing
+from dominantsets.compiled.interrupts import all_or_nothing, check
 from dominantsets.solvers import DominantSet
 from dominantsets.studies.experiments.paper import CLAIMS
 
@@ -80,6 +80,7 @@ def run_study(
             with all_or_nothing(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they would say is in the rows
                 rows = study.work(cell)
+            check()
             store.add(cell, rows)
     yield len(cells), len(cells)
 
