@@ -13,6 +13,8 @@ import io
 from collections.abc import Sequence
 from typing import Any, Self
 
+from dominantsets.compiled.interrupts import check
+
 WIDE = 800  # pixels of a picture that is not squeezed into a phone's width, but scrolls
 _STYLE = """
 :root { color-scheme: light dark; --text: #1d2126; --quiet: #59616b; --back: #fff; --soft: #f3f5f8;
@@ -146,6 +148,7 @@ class Report:
 
     def figure(self, figure: Any, caption: str, dpi: int = 110) -> Self:
         """A matplotlib figure, embedded."""
+        check()  # a page of many figures takes seconds
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -31,6 +31,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Ints
 from dominantsets.clusters.scales import Scales
+from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.fitting.goodness import Cloud, best_cloud
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.plan import Noise, Request
@@ -48,6 +49,7 @@ LARGEST = (
 CLOUDS = 1e7  # products in a round of fitting clouds, up to which they are asked
 SURE = 0.98  # stability from which perfectly separate groups need no rival
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
+HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -210,8 +212,11 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             reason = f"Balls have {count} groups, too many for a sample to compare."
             return Choice(taken, [taken], sample.n, reason)
     try:
-        return _Contest(sample, n_clusters, monitor).decide()
-    except KeyboardInterrupt:
+        choice = _Contest(sample, n_clusters, monitor).decide()
+        check()
+        return choice
+    except Interrupted:
+        monitor.hurry(HURRIED)
         taken = TriedAffinity(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
 
@@ -239,6 +244,7 @@ class _Contest:
     def decide(self) -> Choice:
         """The choice."""
         for way in self._sample.ways:
+            check()
             if self._monitor.out_of_time():
                 taken = TriedAffinity(*_balls(self._sample), note="not compared")
                 return self._choice(taken, "The time was up before all were tried: balls.")

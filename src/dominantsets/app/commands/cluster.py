@@ -170,6 +170,7 @@ def cluster(
             from dominantsets.app.result_page import page_of
 
             files.write_text(report, page_of(result, Path(file).name, command_line()).html())
+            written.append(report)
     if not quiet:
         sys.stderr.write(f"{result.line()}, {time.perf_counter() - began:.1f} s\n")
     if result.interrupted:

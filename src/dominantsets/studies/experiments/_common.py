@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
+from dominantsets.compiled.interrupts import all_or_nothing, check
 from dominantsets.solvers import DominantSet
 from dominantsets.studies.experiments.paper import CLAIMS
 
@@ -66,19 +67,17 @@ def run_study(
     *,
     quick: bool = False,
     literal: bool = False,
-    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, int]]:
     """Work through a study, and yield (parts done, parts in all); rows are kept after every part.
 
-    ``check`` is called before: after Ctrl-C it raises KeyboardInterrupt, and rows of solves that were
-    interrupted are not kept.
+    Ctrl-C raises KeyboardInterrupt: rows of solves that were interrupted are not kept.
     """
     cells = study.cells(quick, literal)
     store = Store(out / f"{study.name}.csv")
     for done, cell in enumerate(cells):
         yield done, len(cells)
         if not store.has(cell):
-            with warnings.catch_warnings():
+            with all_or_nothing(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they would say is in the rows
                 rows = study.work(cell)
             check()
