@@ -165,10 +165,12 @@ def command_line() -> str:
 
 
 @contextmanager
-def in_a_sentence() -> Iterator[list[str | Path]]:
+def in_a_sentence(draws: bool = False) -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
+        if draws:  # half a second, in which the flag would not be read; here Ctrl-C ends the process
+            import dominantsets.plotting  # noqa: F401
         with memory_explained(NO_MEMORY), at_work(), listening():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error

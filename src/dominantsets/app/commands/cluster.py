@@ -108,7 +108,7 @@ def cluster(
 
     logging.basicConfig(level=log_level.upper(), format="dominantsets: %(message)s")
     began = time.perf_counter()
-    with in_a_sentence() as written:
+    with in_a_sentence((plot or report) is not None) as written:
         job = Job(
             n_clusters=n_clusters,
             affinity=affinity,

@@ -86,7 +86,7 @@ def hierarchy(
     from dominantsets.app.job import Job
 
     began = time.perf_counter()
-    with in_a_sentence() as written:
+    with in_a_sentence(plot is not None) as written:
         job = Job(
             affinity=affinity,
             affinity_params=params_of(affinity_param),
