@@ -146,11 +146,12 @@ class Report:
         )
         return self
 
-    def figure(self, figure: Any, caption: str, dpi: int = 110) -> Self:
-        """A matplotlib figure, embedded."""
+    def figure(self, figure: Any, caption: str, dpi: int = 110) -> bytes:
+        """A matplotlib figure, embedded; the picture itself is returned."""
         check()  # a page of many figures takes seconds
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi)
+        check()
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         words = html.escape(caption)
         width, height = (round(dpi * side) for side in figure.get_size_inches())
@@ -159,7 +160,7 @@ class Report:
             f'<img alt="{words}" width="{width}" height="{height}" src="data:image/png;base64,{data}">'
             f"<figcaption>{words}</figcaption></figure>"
         )
-        return self
+        return buffer.getvalue()
 
     def made(self, command: str, facts: Sequence[tuple[str, Any]]) -> Self:
         """The last section: the date, the command, and versions and settings by name."""

@@ -185,6 +185,7 @@ def figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.
     """A figure and its axes, as a grid."""
     from dominantsets.plotting import plt
 
+    check()
     return plt.subplots(
         rows, columns, figsize=(size[0] * columns, size[1] * rows), layout="constrained", squeeze=False
     )
@@ -199,9 +200,9 @@ def close(picture: Any) -> None:
 
 def save(page: Page, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
     """Save a figure in the folder, and show it on the page."""
+    data = page.figure(picture, caption, dpi=dpi)
     with replacing(out / f"{name}.png") as draft:
-        picture.savefig(draft, dpi=dpi)
-    page.figure(picture, caption, dpi=dpi)
+        Path(draft).write_bytes(data)
     close(picture)
 
 
