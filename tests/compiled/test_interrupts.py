@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
+from contextlib import suppress
 
 import pytest
 
-from dominantsets.compiled.interrupts import all_or_nothing, answer, check, listening, pending, pressed
+from dominantsets.compiled.interrupts import (
+    Interrupted,
+    all_or_nothing,
+    answer,
+    at_once,
+    check,
+    listening,
+    pending,
+    pressed,
+)
 from support import press_ctrl_c
 
 
@@ -97,3 +108,12 @@ def test_a_handler_that_comes_meanwhile_stays():
     with listening():
         signal.signal(signal.SIGINT, mine)
     assert signal.getsignal(signal.SIGINT) is mine
+
+
+def test_in_a_long_call_the_first_press_raises():
+    with pytest.raises(KeyboardInterrupt), listening(), at_once():  # noqa: PT012
+        press_ctrl_c()
+        time.sleep(60.0)
+    # where Python drops it, as in finalizers
+    with pytest.raises(Interrupted), listening(), at_once(), suppress(KeyboardInterrupt):
+        press_ctrl_c()

@@ -13,7 +13,7 @@ import io
 from collections.abc import Sequence
 from typing import Any, Self
 
-from dominantsets.compiled.interrupts import check
+from dominantsets.compiled.interrupts import at_once
 
 WIDE = 800  # pixels of a picture that is not squeezed into a phone's width, but scrolls
 _STYLE = """
@@ -148,10 +148,9 @@ class Report:
 
     def figure(self, figure: Any, caption: str, dpi: int = 110) -> bytes:
         """A matplotlib figure, embedded; the picture itself is returned."""
-        check()  # a page of many figures takes seconds
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=dpi)
-        check()
+        with at_once():
+            figure.savefig(buffer, format="png", dpi=dpi)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         words = html.escape(caption)
         width, height = (round(dpi * side) for side in figure.get_size_inches())

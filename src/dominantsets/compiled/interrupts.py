@@ -27,11 +27,12 @@ class _Outermost:
     seen = False  # whether any work has looked after the press
     answered = False  # whether the press has become a deadline: work goes on until then
     whole = False  # whether partial results are of no use
+    at_once = False  # whether the first press raises, too
 
 
 def _press(number: int, frame: FrameType | None) -> None:
     _Outermost.presses += 1
-    if _Outermost.presses > 1:
+    if _Outermost.presses > 1 or _Outermost.at_once:
         signal.default_int_handler(number, frame)
 
 
@@ -70,6 +71,22 @@ def all_or_nothing() -> Iterator[None]:
         yield
     finally:
         _Outermost.whole = before
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Within, the first press raises KeyboardInterrupt, too: for a picture, which is drawn in one long call.
+
+    No compiled function of ours runs there, and no lock is held. Where Python drops the exception, the flag
+    is read at the end.
+    """
+    check()
+    _Outermost.at_once = is_main()
+    try:
+        yield
+    finally:
+        _Outermost.at_once = False
+    check()
 
 
 def is_main() -> bool:
