@@ -18,11 +18,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dominantsets.fitting.nested_points as points
 import dominantsets.fitting.network as networks
-from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, path_spectrum, solve
+from dominantsets import DominantSetHierarchy, DominantSets, End, as_similarity, path_spectrum, solve
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.plotting import HierarchyDisplay
-from support import assert_certified, cliques, in_row_blocks, minimax, random_similarity
+from support import assert_certified, cliques, in_row_blocks, minimax, press_ctrl_c, random_similarity
 
 # three near groups, two near groups, and one by itself
 CENTERS = np.array([(0, 0), (8, 0), (0, 8), (60, 60), (68, 60), (60, 0)], dtype=float)
@@ -478,20 +478,23 @@ def test_a_time_limit_leaves_a_whole_tree(affinity):
     assert_whole(tree, 300)
 
 
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "auto"])  # the tree itself, and that of a comparison
 @pytest.mark.parametrize("level", [0, 6])
-def test_ctrl_c_inside_the_tree_keeps_its_levels(level, monkeypatch):
-    advance = ModeTree._advance
+def test_ctrl_c_inside_the_tree_keeps_its_levels(level, affinity, monkeypatch):
+    advance, pressed = ModeTree._advance, []
 
     def interrupted(self, state, kappa, at):
-        if at == level:
-            raise KeyboardInterrupt
+        if at == level and not pressed:
+            pressed.append(level)
+            press_ctrl_c()
         advance(self, state, kappa, at)
 
     monkeypatch.setattr(ModeTree, "_advance", interrupted)
     X, _ = nested_blobs()
     with pytest.warns(UserWarning, match="interrupted"):
-        tree = DominantSetHierarchy().fit(X)
+        tree = DominantSetHierarchy(affinity=affinity).fit(X)
     assert_whole(tree, len(X))
+    assert tree.end_ is End.INTERRUPTED
 
 
 def test_ctrl_c_between_two_sets_keeps_the_tree_and_those_before(monkeypatch, nested):
@@ -501,7 +504,7 @@ def test_ctrl_c_between_two_sets_keeps_the_tree_and_those_before(monkeypatch, ne
     def interrupted(*args):
         calls.append(args)
         if len(calls) == 4:
-            raise KeyboardInterrupt
+            press_ctrl_c()
         return solved(*args)
 
     monkeypatch.setattr(points, "solved", interrupted)

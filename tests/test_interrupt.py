@@ -9,17 +9,12 @@ import sys
 import threading
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from dominantsets import DominantSets, End, Status, _labels, as_similarity, solve
-from dominantsets.clusters import graph_tree
-from dominantsets.compiled import interrupts, jit, modes, spanning
-from dominantsets.compiled.interrupts import DeferredInterrupt, kept
 from dominantsets.fitting import samples, tree
 from support import assert_certified, features, press_ctrl_c, random_similarity
 
@@ -147,24 +142,6 @@ def test_nothing_is_lost_when_the_callback_raises():
         solve(random_similarity(300, seed=0), callback=broken, **ENDLESS)
 
 
-def test_ctrl_c_is_held_until_it_is_looked_for():
-    with DeferredInterrupt() as hold:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)  # it has come, and nothing is raised
-        with pytest.raises(KeyboardInterrupt):
-            hold.check()
-        hold.check()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-    def leave():
-        with DeferredInterrupt():
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
-
-    with pytest.raises(KeyboardInterrupt):
-        leave()
-
-
 def test_ctrl_c_while_affinities_are_compared_gives_balls_at_once(monkeypatch):
     """The signal comes in the middle of the second candidate."""
     tried = []
@@ -194,106 +171,17 @@ def test_the_choice_and_the_fit_share_one_clock():
     assert "time was up" in model.choice_.reason
 
 
-def test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own(monkeypatch):
-    """What Numba's boxing does where a signal comes in the middle of it; other such errors are errors."""
-
-    def pressed(*_):
-        try:
-            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
-        except SystemError as error:
-            raise SystemError("once more") from error
-
-    def broken(*_):
-        raise SystemError("something else")
-
-    X = np.random.default_rng(0).normal(size=(50, 2))
-    monkeypatch.setattr(jit, "_call", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        modes.outranks(X, X)
-    monkeypatch.setattr(jit, "_call", broken)
-    with pytest.raises(SystemError, match="something else"):
-        modes.outranks(X, X)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as POSIX does")
-def test_no_instant_of_a_compiled_call_makes_another_error_of_ctrl_c():
-    """A second thread presses while the first one calls; each press is seen, once."""
-    times, edges = 200, (np.arange(59), np.arange(1, 60))
-
-    def press():
-        for _ in range(times):
-            wanted.acquire()
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def call_until_pressed():
-        wanted.release()
-        while True:
-            spanning.agglomerate(60, *edges)
-
-    wanted, seen = threading.Semaphore(0), 0
-    presser = threading.Thread(target=press)
-    presser.start()
-    with kept():
-        for _ in range(times):
-            try:
-                call_until_pressed()
-            except KeyboardInterrupt:
-                seen += 1
-    presser.join()
-    assert seen == times
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_compiling_can_be_interrupted(monkeypatch):
-    """It takes seconds where nothing is cached yet."""
-
-    def slowly(*_):
-        press_ctrl_c()
-        time.sleep(60.0)
-
-    monkeypatch.setattr(jit.CPUDispatcher, "_compile_for_args", slowly)
-    function = jit.compiled(lambda x: x + 1)
-    with pytest.raises(KeyboardInterrupt), kept():
-        function(1)
-    assert not interrupts.Call.inside
-
-
 def test_ctrl_c_while_a_tree_is_cut(monkeypatch):
-    def pressed(*_):
-        raise KeyboardInterrupt
+    cut_tree = tree.cut_tree
+
+    def pressed(*arguments):
+        press_ctrl_c()
+        return cut_tree(*arguments)
 
     monkeypatch.setattr(tree, "cut_tree", pressed)
     with pytest.warns(UserWarning, match="ended early"):
         model = DominantSets(affinity="path").fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert model.end_ is End.INTERRUPTED
-
-
-class Pressing:
-    """Presses where Python drops what is raised."""
-
-    def __del__(self) -> None:
-        press_ctrl_c()
-
-
-def test_ctrl_c_that_python_drops_comes_again(capsys):
-    with pytest.raises(KeyboardInterrupt), kept():  # noqa: PT012
-        del (thing := [Pressing()])[0]
-        time.sleep(60.0)
-        assert not thing
-    assert sys.unraisablehook is not None
-    assert capsys.readouterr().err == ""
-
-
-def test_other_errors_that_python_drops_are_shown_as_ever(monkeypatch):
-    class Broken:
-        def __del__(self) -> None:
-            raise ZeroDivisionError
-
-    shown = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: shown.append(dropped.exc_type))
-    with kept():
-        Broken()
-    assert shown == [ZeroDivisionError]
 
 
 @pytest.mark.parametrize("assign", ["refine", "average", None])
@@ -318,16 +206,64 @@ def test_ctrl_c_while_a_result_is_kept_loses_nothing(where, assign, monkeypatch)
     assert model.predict(X).shape == (100,)
 
 
-def test_a_solve_that_was_interrupted_marks_the_fit(monkeypatch):
-    """The groups of a network are certified one after another, and a solve returns by itself."""
-    solved = graph_tree._certified
+def test_a_second_press_raises_at_once():
+    """Where the first one is not looked at: here in a callback that takes long."""
 
-    def pressed(*arguments):
-        return replace(solved(*arguments), status=Status.INTERRUPTED)
+    def busy(progress):
+        press_ctrl_c()
+        press_ctrl_c()
+        time.sleep(60.0)
 
-    monkeypatch.setattr(graph_tree, "_certified", pressed)
-    graph = np.kron(np.eye(2), np.ones((9, 9))) - np.eye(18)
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = DominantSets(affinity="precomputed").fit(sp.csr_array(graph))
-    assert model.clusters_
-    assert model.end_ is End.INTERRUPTED
+    with pytest.raises(KeyboardInterrupt):
+        solve(random_similarity(300, seed=0), callback=busy, **ENDLESS)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert solve(random_similarity(300, seed=0)).status is Status.CONVERGED  # nothing is left of it
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda number, frame: None])
+def test_the_callers_handler_stays_in_place(handler):
+    """Also where SIGINT is ignored: the run goes to its end."""
+    seen = []
+
+    def press(progress):
+        seen.append(signal.getsignal(signal.SIGINT))
+        press_ctrl_c()
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        options = {**ENDLESS, "max_iter": 20_000}
+        assert solve(random_similarity(300, seed=0), callback=press, **options).status is Status.MAX_ITER
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen
+    assert all(one is handler for one in seen)
+
+
+def test_a_fit_in_another_thread_is_not_interrupted():
+    """Signals are of the main thread, and so is the flag: another thread's fit goes on."""
+    A, found, under_way = random_similarity(500, seed=0), [], threading.Event()
+
+    def work():
+        options = {**ENDLESS, "max_iter": 100_000}
+        found.append(solve(A, callback=lambda progress: under_way.set(), **options).status)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    under_way.wait()
+    assert solve(A, callback=press_ctrl_c, **ENDLESS).status is Status.INTERRUPTED
+    thread.join()
+    assert found == [Status.MAX_ITER]
+
+
+def test_a_call_within_ends_the_one_around_it():
+    """A press belongs to the outermost call; the handler is put back when that one ends."""
+    A, inner = random_similarity(300, seed=0), []
+
+    def callback(progress):
+        inner.append(solve(A, callback=press_ctrl_c, **ENDLESS))
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+
+    outer = solve(A, callback=callback, **ENDLESS)
+    assert [one.status for one in (*inner, outer)] == [Status.INTERRUPTED] * 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

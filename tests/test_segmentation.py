@@ -9,7 +9,9 @@ from skimage import data, io
 from skimage.transform import resize
 from sklearn.metrics import adjusted_rand_score
 
+from dominantsets.clusters.peeling import Peeling
 from dominantsets.segmentation import Segmentation, color_features, segment
+from support import press_ctrl_c
 
 TWO = np.zeros((20, 30, 3), dtype=np.uint8)
 TWO[:, 15:] = (255, 60, 60)
@@ -128,3 +130,16 @@ def test_the_papers_airplane(data_folder):
         scores.append(adjusted_rand_score(small.ravel(), labels))
     assert len(scores) == 5
     assert np.mean([scores[k] for k in (0, 1, 3, 4)]) >= 0.85  # the third cut the sky along its clouds
+
+
+def test_ctrl_c_gives_no_half_of_a_segmentation(monkeypatch):
+    """Labels of some segments only would look like those of all."""
+    next_set = Peeling._next_set
+
+    def pressed(self):
+        press_ctrl_c()
+        return next_set(self)
+
+    monkeypatch.setattr(Peeling, "_next_set", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        segment(data.coffee()[::16, ::16], 3)

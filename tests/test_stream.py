@@ -408,8 +408,16 @@ def test_clusters_wait_until_somebody_asks():
         DominantSets().clusters_  # noqa: B018
 
 
-def interrupting(progress):
-    os.kill(os.getpid(), signal.SIGINT)
+def interrupting():
+    """A callback that presses Ctrl-C once: the second press would raise."""
+    presses = []
+
+    def callback(progress):
+        if not presses:
+            presses.append(1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return callback
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "max_time", "callback"])
@@ -419,7 +427,7 @@ def test_a_batch_that_ends_early_is_gone_on_with(how):
     n_clusters = model.n_clusters_
     model.set_params(
         **{
-            "Ctrl-C": {"callback": interrupting},
+            "Ctrl-C": {"callback": interrupting()},
             "max_time": {"max_time": 0.0},
             "callback": {"callback": lambda progress: True},
         }[how]

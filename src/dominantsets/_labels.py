@@ -15,7 +15,7 @@ from dominantsets._input import new_objects
 from dominantsets._parameters import Parameters
 from dominantsets._soft import SoftAnswers
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.members import silence
 from dominantsets.fitting.selection import Selection
 from dominantsets.labels.average import (
@@ -27,7 +27,7 @@ from dominantsets.labels.average import (
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
-from dominantsets.solvers import DominantSet, Status
+from dominantsets.solvers import DominantSet, Monitor, Status
 from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
 
@@ -51,7 +51,7 @@ class Labels(SoftAnswers, Parameters):
         self._memberships = memberships_of(clusters, cores)
         self._set_soft(self.similarity_)
 
-    def _set_labels(self, partition: Callable[[], Partition]) -> None:
+    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
         """Labels of all objects, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         sentence = "the labels are those of the dominant sets: all others are -1."
@@ -62,12 +62,10 @@ class Labels(SoftAnswers, Parameters):
                 made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
             elif self.assign == "refine" and clusters:
                 made = self._as_asked(partition(), cores)
-        except KeyboardInterrupt:  # the cores are there
-            self.end_ = End.INTERRUPTED
-        try:
-            with DeferredInterrupt():
-                self._keep(made)
-        except KeyboardInterrupt:
+        except Interrupted:  # the cores are there
+            monitor.hurry()
+        self._keep(made)
+        if monitor.interrupted:
             self.end_ = End.INTERRUPTED
 
     def _as_asked(self, found: Partition, cores: Ints) -> Partition:

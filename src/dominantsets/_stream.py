@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dominantsets._checks import check_real
 from dominantsets._input import batch, new_objects
+from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.contest import Choice, unseen
 from dominantsets.fitting.samples import has_words
 from dominantsets.fitting.selection import of_stream
@@ -257,6 +258,7 @@ class Streaming:
         ]
         self._renew(seen, similarity, arrivals, keep, False)
 
+    @listening()
     def _renew(
         self: Any, seen: Seen, similarity: Any, arrivals: Sequence[Arrival], keep: Any, called: bool
     ) -> None:
@@ -270,15 +272,12 @@ class Streaming:
         weights, end = seen.weights(), End.N_CLUSTERS
         clusters, rule = None, seen.rule
         if called and not monitor.out_of_time():
-            try:
-                wanted, least = self.n_clusters, self.min_cluster_size
-                found = look(similarity, arrivals, weights, wanted, least, options, monitor)
+            wanted, least = self.n_clusters, self.min_cluster_size
+            found = look(similarity, arrivals, weights, wanted, least, options, monitor)
+            if found is not None:  # else the next batch looks
                 clusters, rule = in_order([a.cluster for a in arrivals], found, wanted), None
                 if not monitor.out_of_time():
                     seen = replace(seen, looked=similarity.n)
-            except KeyboardInterrupt:  # the next batch looks
-                monitor.hurry()
-                end = End.INTERRUPTED
         if clusters is None:
             clusters = climbed(similarity, arrivals, weights, options, monitor)
         rule = rule if len(clusters) == self.n_clusters_ else None
@@ -287,10 +286,10 @@ class Streaming:
         self._set_clusters(clusters, cores_of(clusters, similarity.n))
         self.selection_ = of_stream(clusters, similarity.n)
         if rule is None:
-            self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor))
+            self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
             rule = self._rule and Earlier(self._rule, similarity.detached())
         else:  # between two looks labels are by one rule
-            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities))
+            self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities), monitor)
         self._seen = replace(
             seen,
             labels=self.labels_,

@@ -21,19 +21,16 @@ from dominantsets._labels import Labels
 from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
-from dominantsets.compiled.interrupts import DeferredInterrupt, kept
+from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.contest import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
-from dominantsets.solvers.result import End
 from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
-
-HURRIED = 0.3  # seconds for an answer, where Ctrl-C ended the choice of an affinity
 
 
 class DominantSets(
@@ -282,7 +279,7 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with memory_explained(NO_MEMORY), kept(), fit_tasks(self, X, y) as around:
+        with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
             if copies is None:
                 return self._fit(X, around)
             self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
@@ -329,14 +326,8 @@ class DominantSets(
         self.end_, self.solver_options_, self.selection_ = plan.end, plan.options, plan.explain()
         if self.choice_ is not None:
             self.selection_ = replace(self.selection_, choice=str(self.choice_))
-            self.end_ = End.INTERRUPTED if self.choice_.interrupted else self.end_
-        try:
-            with DeferredInterrupt():  # what has been found is kept
-                self._set_clusters(plan.clusters, plan.cores)
-        except KeyboardInterrupt:
-            self.end_ = End.INTERRUPTED
-            monitor.hurry()
-        self._set_labels(lambda: plan.labels(request.noise))
+        self._set_clusters(plan.clusters, plan.cores)
+        self._set_labels(lambda: plan.labels(request.noise), monitor)
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
@@ -349,8 +340,6 @@ class DominantSets(
             )
         else:
             self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
-            if self.choice_.interrupted:
-                self._monitor.hurry(HURRIED)
         taken = self.choice_.taken
         self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
         return self.affinity_, self.affinity_params_

@@ -19,10 +19,10 @@ from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.peeling import check_peeling
-from dominantsets.compiled.interrupts import kept
+from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.contest import Choice, choose_for
 from dominantsets.fitting.kinds import plan_of
-from dominantsets.fitting.nested import Group, Nested, alone, linkage
+from dominantsets.fitting.nested import Group, Nested, linkage
 from dominantsets.fitting.plan import Request
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.options import check_run
@@ -135,7 +135,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_copies", None)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with memory_explained(NO_MEMORY), kept():
+        with memory_explained(NO_MEMORY), listening():
             if copies is None:
                 return self._fit(X)
             self._fit(copies.rows(X, self.affinity))._fold(copies, X)
@@ -169,20 +169,14 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.similarity_ = similarity = similarity_of(self, X, self._choose)
         self._device = similarity.device
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
-        try:
-            self._tree = tree = self._nested(similarity, monitor)
-        except KeyboardInterrupt:  # outside a solve, which returns on its own
-            self._tree = tree = alone(similarity.n, None)
-            tree.halt = End.INTERRUPTED
+        self._tree = tree = self._nested(similarity, monitor)
         del self._monitor
-        if self.choice_ is not None and self.choice_.interrupted:
-            tree.halt = End.INTERRUPTED
-        self.end_ = tree.halt
         self.root_, self.n_leaves_, self.n_groups_ = tree.root, len(tree.leaves), tree.n_groups
         self.n_iter_ = sum(group.core.n_iter for group in tree.root.walk() if group.core is not None)
         self.leaves_, self.linkage_ = self.cut(self.n_leaves_), linkage(tree.root, similarity.n)
-        self._warn()
         self.labels_ = self.cut(self._wanted)
+        self.end_ = tree.halt = End.INTERRUPTED if monitor.interrupted else tree.halt
+        self._warn()
         if not is_given(self, X):
             similarity.release()
         return self

@@ -18,6 +18,7 @@ from dominantsets._scribbles import (
 )
 from dominantsets._typing import Floats
 from dominantsets.clusters.peeling import peel
+from dominantsets.compiled.interrupts import all_or_nothing
 from dominantsets.labels.average import assign_by_average
 from dominantsets.similarity import Path
 from dominantsets.solvers import DominantSet
@@ -65,6 +66,7 @@ class Segmentation:
         return f"Segmentation({len(self.clusters)} segments of {height:,} × {width:,} pixels)"
 
 
+@all_or_nothing()
 def segment(
     image: Any,
     n_segments: int | None = None,
@@ -114,7 +116,7 @@ def segment(
     Returns
     -------
     Segmentation
-        Labels in the shape of the image, cores, and the clusters.
+        Labels in the shape of the image, cores, and the clusters. Ctrl-C raises KeyboardInterrupt.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import json
 import os
 import signal
@@ -24,10 +23,10 @@ from dominantsets import DominantSetHierarchy, DominantSets, __main__, __version
 from dominantsets.app import files, job
 from dominantsets.app.cli import app
 from dominantsets.app.commands import _common
-from dominantsets.app.commands._interrupts import at_work_until_pressed
 from dominantsets.app.demo import Story
+from dominantsets.fitting import points, tree
 from dominantsets.solvers import ALGORITHMS
-from support import press_ctrl_c
+from support import features, press_ctrl_c
 
 mpl.use("Agg")
 
@@ -363,6 +362,16 @@ def pressed(*_, **__):
     raise KeyboardInterrupt
 
 
+def pressed_before(function):
+    """Ctrl-C, and then the function, which sees it."""
+
+    def work(*arguments):
+        press_ctrl_c()
+        return function(*arguments)
+
+    return work
+
+
 def test_ctrl_c_before_and_after_the_labels(iris, tmp_path, monkeypatch):
     """The sentence says what is written."""
     out, page = tmp_path / "l.csv", tmp_path / "r.html"
@@ -385,7 +394,7 @@ def test_ctrl_c_before_and_after_the_labels(iris, tmp_path, monkeypatch):
 def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
     """Labels at once; a page would take longer than one waits."""
     out, page = tmp_path / "l.csv", tmp_path / "r.html"
-    monkeypatch.setattr("dominantsets.fitting.tree.cut_tree", pressed)
+    monkeypatch.setattr(tree, "cut_tree", pressed_before(tree.cut_tree))
     result = run("cluster", iris, "-o", out, "--report", page, "--affinity", "path")
     assert result.exit_code == 130
     assert "pictures are left out" in result.stderr
@@ -394,19 +403,18 @@ def test_ctrl_c_in_a_fit_leaves_pictures_out(iris, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_a_tree_grows_cuts_what_there_is(iris, tmp_path, monkeypatch):
-    monkeypatch.setattr("dominantsets.fitting.points.nested_points", pressed)
+    monkeypatch.setattr(points, "nested_points", pressed_before(points.nested_points))
     out, picture = tmp_path / "g.csv", tmp_path / "t.png"
     result = run("hierarchy", iris, "-k", 3, "--affinity", "sqeuclidean", "-o", out, "--plot", picture)
     assert result.exit_code == 130
-    assert (pd.read_csv(out)["groups_3"] == 0).all()
+    assert len(pd.read_csv(out)["groups_3"]) == 150
+    assert "interrupted" in result.stderr
     assert not picture.exists()
 
 
 def absorbed():
-    """A fit that answers Ctrl-C with what it has."""
-    with contextlib.suppress(KeyboardInterrupt):
-        press_ctrl_c()
-        time.sleep(10.0)
+    """A fit that would answer Ctrl-C with what it has."""
+    DominantSets(3, affinity="rbf", shift=1.0, callback=press_ctrl_c).fit(features(100))
 
 
 def test_ctrl_c_in_a_fit_of_the_demo_ends_it(tmp_path, monkeypatch):
@@ -424,53 +432,6 @@ def test_ctrl_c_in_a_fit_of_the_demo_ends_it(tmp_path, monkeypatch):
     assert "The first" in page
     assert "The second" not in page
     assert "partial" in page
-
-
-def test_ctrl_c_is_repeated_until_somebody_gives_in():
-    absorbed = []
-    with pytest.raises(KeyboardInterrupt), at_work_until_pressed() as check:  # noqa: PT012
-        check()
-        with contextlib.suppress(KeyboardInterrupt):
-            press_ctrl_c()
-        for k in range(3):
-            with contextlib.suppress(KeyboardInterrupt):
-                spin()
-            absorbed.append(k)
-        spin()
-    assert absorbed == [0, 1, 2]
-    assert signal.set_wakeup_fd(-1) == -1
-
-
-def test_ctrl_c_may_become_another_error():
-    """As libraries in C make it; without Ctrl-C an error stays what it is."""
-    with pytest.raises(KeyboardInterrupt), at_work_until_pressed():  # noqa: PT012
-        with contextlib.suppress(KeyboardInterrupt):
-            press_ctrl_c()
-        raise ValueError("Invalid matrix")
-    with pytest.raises(ValueError, match="Invalid"), at_work_until_pressed():
-        raise ValueError("Invalid matrix")
-
-
-class Collected:
-    """Its end takes a Ctrl-C, which Python drops there."""
-
-    def __del__(self):
-        press_ctrl_c()
-
-
-def test_a_dropped_ctrl_c_is_not_told_and_comes_again(capsys):
-    before = sys.unraisablehook
-    with pytest.raises(KeyboardInterrupt), at_work_until_pressed():  # noqa: PT012
-        one = Collected()
-        del one
-        spin()
-    assert "ignored" not in capsys.readouterr().err
-    assert sys.unraisablehook is before
-
-
-def spin():
-    while True:
-        time.sleep(0.001)
 
 
 @pytest.mark.subprocess

@@ -207,7 +207,6 @@ def test_the_tree_of_a_few_groups():
     tree = ModeTree(S.coordinates(np.arange(len(X))), 8, Monitor())
     np.testing.assert_allclose(tree.levels[1:] / tree.levels[:-1], np.sqrt(2.0))
     (root,) = tree.nodes(0.0)
-    assert not tree.interrupted
     assert len(root.children) >= 2
     for node in root.children:
         assert node.first <= node.level < node.last

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 import numba
 import numpy as np
 import pytest
 
 from dominantsets.compiled import jit
-from dominantsets.compiled.interrupts import Call
 
 
 def test_without_compiling_all_of_it_is_plain_python(monkeypatch):
@@ -22,83 +19,6 @@ def test_without_compiling_all_of_it_is_plain_python(monkeypatch):
     for how in ("compiled", "exact", "reassociated", "watchful"):
         assert getattr(jit, how)(function) is function
     assert jit._ordered(">", max) is max
-
-
-def test_ctrl_c_is_found_among_the_causes_of_an_error():
-    assert jit._is_from_ctrl_c(KeyboardInterrupt())
-    assert not jit._is_from_ctrl_c(SystemError())
-    assert not jit._is_from_ctrl_c(None)
-    caused, during = SystemError(), SystemError()
-    caused.__cause__ = ValueError()
-    caused.__cause__.__context__ = KeyboardInterrupt()
-    during.__context__ = KeyboardInterrupt()
-    assert jit._is_from_ctrl_c(caused)
-    assert jit._is_from_ctrl_c(during)
-
-
-@pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_call_says_that_it_goes_on_and_what_was_pressed_meanwhile(monkeypatch):
-    """In the main thread, where signals come; while it compiles, it may be interrupted."""
-    function, seen = jit.compiled(lambda x: x + 1), []
-    compile_ = jit.CPUDispatcher._compile_for_args
-
-    def compiling(self, *arguments, **named):
-        seen.append(Call.inside)
-        return compile_(self, *arguments, **named)
-
-    monkeypatch.setattr(jit.CPUDispatcher, "_compile_for_args", compiling)
-    assert function(1) == 2
-    assert seen.pop() is False
-    Call.inside = True  # of the main thread, whatever another one compiles
-    try:
-        thread = threading.Thread(target=lambda: function(1.5))
-        thread.start()
-        thread.join()
-    finally:
-        Call.inside = False
-    assert seen.pop() is True
-    seen.append(False)
-
-    def called(self, *arguments):
-        seen.append(Call.inside)
-        Call.pressed = len(seen) == 3
-        return arguments
-
-    monkeypatch.setattr(jit, "_call", called)
-    assert function(1) == (1,)
-    with pytest.raises(KeyboardInterrupt):
-        function(1)
-    assert not Call.pressed  # once
-    elsewhere = []
-    thread = threading.Thread(target=lambda: elsewhere.append(function(1)))
-    thread.start()
-    thread.join()
-    assert elsewhere == [(1,)]
-    assert seen == [False, True, True, False]
-    assert not Call.inside
-    assert not Call.pressed
-
-
-@pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_call_goes_on_after_it_was_compiled(monkeypatch):
-    """What is pressed then waits until it is over."""
-    function, seen = jit.compiled(lambda x: x + 1), []
-    call = jit._call
-
-    def called(self, *arguments):
-        out = call(self, *arguments)
-        seen.append(Call.inside)
-        return out
-
-    monkeypatch.setattr(jit, "_call", called)
-    assert function(1) == 2
-    assert seen == [True]
-    monkeypatch.setattr(jit, "_call", call)
-    elsewhere = []
-    thread = threading.Thread(target=lambda: elsewhere.append((function(1.5), Call.inside)))
-    thread.start()
-    thread.join()
-    assert elsewhere == [(2.5, False)]
 
 
 @pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")

@@ -9,10 +9,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, End, as_similarity, peel
+from dominantsets.compiled.interrupts import check
 from dominantsets.labels.partition import Balls, ByFit, ByPayoff, _noise, label_by_fit, label_by_pieces
 from dominantsets.labels.refinement import refine
 from dominantsets.solvers import Monitor
-from support import CORNERS, cliques, path, vector
+from support import CORNERS, cliques, path, press_ctrl_c, vector
 
 
 @pytest.mark.parametrize("kind", ["sqeuclidean", "path"])
@@ -167,7 +168,8 @@ def test_training_objects_are_predicted_as_they_were_labelled(noise):
 )
 def test_ctrl_c_during_the_labelling_keeps_the_cores(affinity, name, monkeypatch):
     def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
+        press_ctrl_c()
+        check()
 
     X, _ = make_blobs(200, centers=CORNERS, random_state=0)
     monkeypatch.setattr(f"dominantsets.fitting.{name}", interrupted)

@@ -13,6 +13,8 @@ import io
 from collections.abc import Sequence
 from typing import Any, Self
 
+from dominantsets.compiled.interrupts import at_once
+
 WIDE = 800  # pixels of a picture that is not squeezed into a phone's width, but scrolls
 _STYLE = """
 :root { color-scheme: light dark; --text: #1d2126; --quiet: #59616b; --back: #fff; --soft: #f3f5f8;
@@ -144,10 +146,11 @@ class Report:
         )
         return self
 
-    def figure(self, figure: Any, caption: str, dpi: int = 110) -> Self:
-        """A matplotlib figure, embedded."""
+    def figure(self, figure: Any, caption: str, dpi: int = 110) -> bytes:
+        """A matplotlib figure, embedded; the picture itself is returned."""
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=dpi)
+        with at_once():
+            figure.savefig(buffer, format="png", dpi=dpi)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         words = html.escape(caption)
         width, height = (round(dpi * side) for side in figure.get_size_inches())
@@ -156,7 +159,7 @@ class Report:
             f'<img alt="{words}" width="{width}" height="{height}" src="data:image/png;base64,{data}">'
             f"<figcaption>{words}</figcaption></figure>"
         )
-        return self
+        return buffer.getvalue()
 
     def made(self, command: str, facts: Sequence[tuple[str, Any]]) -> Self:
         """The last section: the date, the command, and versions and settings by name."""

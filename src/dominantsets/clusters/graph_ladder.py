@@ -79,7 +79,7 @@ class Ladder:
                 free[x.support] = False
         able = np.flatnonzero(free & (self._reach > shift))
         for i in able[np.argsort(-self._reach[able], kind="stable")].tolist():
-            if free[i] and self._spent < self._effort:
+            if free[i] and self._spent < self._effort and not self._halted:
                 x = self._solve(_about(self._strong, i), shift)
                 if x.support.size:
                     sets.setdefault(x.support.tobytes(), FollowedSet(x, shift, None))

@@ -135,6 +135,8 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
         chosen = choice.fewer(chosen, n_clusters)
     groups: dict[bytes, GraphGroup] = {}
     for k in chosen:
+        if groups and monitor.out_of_time():
+            break
         core = _certified(similarity, choice.sets[k], monitor)
         evidence = null.evidence(core.members)
         low, high = choice.sets[k].range()

@@ -106,7 +106,6 @@ class ModeTree:
         self.dimension = dimension(near)
         self.least = min(least, near.shape[1])
         self._evidence = Evidence(self.n, self.dimension)
-        self.interrupted = False
         self._places: list[tuple[Ints, Floats]] = []  # of each level: chains, and where their centres are
         self._state, self.levels = self._grow(near, who, monitor)
         self._logs = np.log(self.levels)
@@ -123,14 +122,11 @@ class ModeTree:
         state = _empty(sample, birth, who, levels.size)
         done = 0
         for level, kappa in enumerate(levels.tolist()):
-            if level and monitor.out_of_time():
+            if level and monitor.out_of_time():  # the levels before are whole
+                if monitor.interrupted:
+                    monitor.hurry(GRACE)
                 break
-            try:
-                self._advance(state, kappa, level)
-            except KeyboardInterrupt:  # the levels before are whole
-                self.interrupted = True
-                monitor.hurry(GRACE)
-                break
+            self._advance(state, kappa, level)
             done = level + 1
             alive = state.alive[: state.counters[modes.CHAINS]]
             if np.count_nonzero(alive) == 1 and (state.holder >= 0).all():

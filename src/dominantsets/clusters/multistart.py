@@ -13,6 +13,7 @@ from dominantsets._checks import check_choice, check_int, check_real
 from dominantsets._typing import Flags, Ints
 from dominantsets.clusters.peeling import Extraction, check_peeling
 from dominantsets.clusters.sampling import SAMPLINGS, sample_starts
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.options import STARTLESS, STARTS, check_run
@@ -74,6 +75,7 @@ class MultiStart(Extraction, Iterator[Pass]):
         self._n_jobs = n_jobs
         self._random = check_random_state(random_state)
 
+    @listening()
     def __next__(self) -> Pass:
         while True:
             if self.end is None:
@@ -102,10 +104,10 @@ class MultiStart(Extraction, Iterator[Pass]):
         problem, monitor = self._problem, self._monitor
         monitor.n_clusters, monitor.n_left = self.n_clusters, problem.n_alive
         starts = sample_starts(problem, self._n_starts, self._sampling, self._random)
-        found, interrupted = problem.solve_many(starts, self._options, monitor, self._n_jobs)
+        found = problem.solve_many(starts, self._options, monitor, self._n_jobs)
         solutions = [self._cut(solution) for solution in found]
         halts = [HALTS[s.status] for s in solutions if s.status in HALTS]
-        self.end = End.INTERRUPTED if interrupted else next(iter(halts), None)
+        self.end = End.INTERRUPTED if monitor.interrupted else next(iter(halts), None)
         return starts, solutions
 
     def _accept(self, solutions: list[DominantSet]) -> tuple[list[DominantSet], Flags, Ints, bool]:

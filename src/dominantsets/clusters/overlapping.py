@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from dominantsets._checks import check_choice, check_int, check_real
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
     Callback,
@@ -196,6 +197,7 @@ class _Search:
             misses = 0 if self.take(found) else misses + 1
 
 
+@listening()
 def dominant_sets(
     S: Any,
     *,
@@ -286,12 +288,9 @@ def dominant_sets(
         "tabu": search.tabu,
         "multistart": search.multistart,
     }
-    try:
-        ways[method](patience)
-    except KeyboardInterrupt:  # outside a solve, which returns on its own
-        search.end = End.INTERRUPTED
+    ways[method](patience)
     found = _sorted(search.clusters, search.hits, False, method, similarity.n, overlap)
-    return replace(found, end=search.end)
+    return replace(found, end=End.INTERRUPTED if monitor.interrupted else search.end)
 
 
 def _sorted(

@@ -11,6 +11,7 @@ import numpy as np
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.significance import Judgement, judge
+from dominantsets.compiled.interrupts import listening
 from dominantsets.compiled.members import claim, taken_by
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.base import Folded
@@ -165,6 +166,7 @@ class Peeling(Extraction, Iterator[DominantSet]):
         What a cluster's ``threshold`` must exceed where ``n_clusters`` is not given.
     """
 
+    @listening()
     def __next__(self) -> DominantSet:
         while True:
             if self.end is None:

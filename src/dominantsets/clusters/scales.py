@@ -79,7 +79,7 @@ class Scales:
             needed = SAMPLE_A_CLUSTER * len(self.balls)
             enough = self.objects.size >= min(self.n, self._limit(needed))
             closer = self._closer() if enough else 0
-            if (enough and not closer) or self.interrupted or monitor.out_of_time():
+            if (enough and not closer) or monitor.interrupted or monitor.out_of_time():
                 break
             size = closer or int(1.5 * needed)
 
@@ -282,11 +282,6 @@ class Scales:
         return self._similarity.has_clouds
 
     @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the tree."""
-        return self.tree is not None and self.tree.interrupted
-
-    @property
     def is_one(self) -> bool:
         """Whether no group stands out: all of the data are one."""
         return len(self.balls) == 1 and (self.tree is None or self.balls[0].node in self.roots)
@@ -377,6 +372,9 @@ class OwnScales(Iterator[DominantSet]):
                 break
             ball = balls[self._next]
             found = self._solve()
+            if found is None:
+                self.end = End.INTERRUPTED if self._monitor.interrupted else End.TIME_LIMIT
+                break
             self._next += 1
             self.end = HALTS.get(found.status)
             if len(found) >= self._least and self._claims.take(found.members):
@@ -384,8 +382,11 @@ class OwnScales(Iterator[DominantSet]):
                 return found
         raise StopIteration
 
-    def _solve(self) -> DominantSet:
-        """The dominant set of the next ball; where all can be solved together, they are."""
+    def _solve(self) -> DominantSet | None:
+        """The dominant set of the next ball; where all can be solved together, they are.
+
+        None where the run ended before it was solved.
+        """
         self._monitor.n_clusters = len(self.balls)
         self._monitor.n_left = self._similarity.n - sum(self._claims.sizes)
         if self._asked <= self._next:
@@ -393,8 +394,8 @@ class OwnScales(Iterator[DominantSet]):
             self._solutions = all_solved(self._similarity, self._scales, balls, self._options, self._monitor)
         if not self._solved:
             self._solved.extend(next(self._solutions, ()))
-            if not self._solved:  # Ctrl-C or the time limit left some unsolved
-                raise KeyboardInterrupt
+            if not self._solved:
+                return None
             together = list(self._solved)
             if len(together) > 1 and all(self._is_whole(one) for one in together):
                 self._claims.expect([one.members for one in together])

@@ -1,125 +1,117 @@
-"""Ctrl-C between compiled calls, never inside, and never dropped."""
+"""Ctrl-C is a flag: a handler sets it, and long work looks at it where it can end.
+
+An exception that may come at any instant breaks compiled calls and locks; a flag that is read between two
+steps does not. The second press is Python's own: KeyboardInterrupt at once.
+"""
 
 from __future__ import annotations
 
-import _thread
 import signal
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import Any
+from threading import get_ident, main_thread
+from types import FrameType
+
+_MAIN = main_thread().ident
 
 
-class DeferredInterrupt:
-    """While it is entered, Ctrl-C is noted; ``check`` (or leaving) then raises KeyboardInterrupt.
-
-    Does nothing outside the main thread, where signals do not arrive.
-    """
-
-    def __init__(self) -> None:
-        self._noted = False
-        self._before: Any = None
-        self._active = False
-
-    def __enter__(self) -> DeferredInterrupt:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.getsignal(signal.SIGINT)
-            # a handler that the caller has installed stays in place
-            if self._before in (signal.default_int_handler, press):
-                signal.signal(signal.SIGINT, self._note)
-                self._active = True
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._noted = True
-
-    def check(self) -> None:
-        """Raise KeyboardInterrupt where Ctrl-C has been noted."""
-        if self._noted:
-            self._noted = False
-            raise KeyboardInterrupt
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._active:
-            signal.signal(signal.SIGINT, self._before)
-        if kind is None:
-            self.check()
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, raised where work has looked for it; a second press raises KeyboardInterrupt itself."""
 
 
-AGAIN = 0.002  # seconds after which a Ctrl-C that was dropped comes again
+class _Outermost:
+    """What happened during the outermost call that listens."""
+
+    depth = 0  # of calls that listen, one within another
+    presses = 0
+    seen = False  # whether any work has looked after the press
+    answered = False  # whether the press has become a deadline: work goes on until then
+    whole = False  # whether partial results are of no use
+    at_once = False  # whether the first press raises, too
 
 
-class Call:
-    """Whether the main thread is in a compiled call, and whether Ctrl-C has come meanwhile."""
-
-    inside = False
-    pressed = False
-
-
-def press(number: int, frame: FrameType | None) -> None:
-    """The handler of Ctrl-C while a run goes on: at once, or after what must not be broken off."""
-    if Call.inside:
-        Call.pressed = True
-    elif _in_compiler(frame):
-        _thread.start_new_thread(_again, (threading.get_ident(),))
-    else:
+def _press(number: int, frame: FrameType | None) -> None:
+    _Outermost.presses += 1
+    if _Outermost.presses > 1 or _Outermost.at_once:
         signal.default_int_handler(number, frame)
 
 
-def _in_compiler(frame: FrameType | None) -> bool:
-    """Whether Numba or LLVM is at work, if only to free memory that a collection has found.
+@contextmanager
+def listening() -> Iterator[None]:
+    """Within, the first Ctrl-C sets a flag, and the second one raises KeyboardInterrupt at once.
 
-    Both take locks by functions of Python: where one of these ends between the lock and its caller, nobody
-    gives the lock back, and every thread that compiles or loads compiled code waits for ever.
+    Leaving the outermost call raises KeyboardInterrupt where no work has looked at the flag. Does nothing
+    outside the main thread, where signals do not arrive, and where SIGINT is ignored or the caller has a
+    handler of its own.
     """
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("llvmlite.", "numba.")):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _again(main: int) -> None:
-    """Ctrl-C once more, a little later."""
-    time.sleep(AGAIN)
-    if hasattr(signal, "pthread_kill"):  # which ends a wait, too
-        signal.pthread_kill(main, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
+    outermost = _Outermost.depth == 0
+    default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_main() or (outermost and not default):
+        yield
+        return
+    if outermost:
+        _Outermost.presses, _Outermost.seen, _Outermost.answered = 0, False, False
+        signal.signal(signal.SIGINT, _press)
+    _Outermost.depth += 1
+    try:
+        yield
+    finally:
+        _Outermost.depth -= 1
+        if outermost and signal.getsignal(signal.SIGINT) is _press:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if _Outermost.presses and (_Outermost.whole or (outermost and not _Outermost.seen)):
+        raise Interrupted
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """Within, Ctrl-C is neither dropped nor raised in the middle of a compiled call.
-
-    Python prints and forgets exceptions in ``__del__`` and in callbacks of weak references, also a
-    KeyboardInterrupt. Where a collection of garbage takes long, most signals that come meanwhile end so: they
-    come again. Numba makes results into Python's objects by functions of Python, and goes on where one of
-    them was interrupted, with what is not there. Does nothing outside the main thread, where signals do not
-    arrive, and leaves a handler that the caller has installed in place.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before, main, handler = sys.unraisablehook, threading.get_ident(), signal.getsignal(signal.SIGINT)
-
-    def hook(dropped: Any) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt):  # within the hook it would be dropped again
-            _thread.start_new_thread(_again, (main,))  # takes no lock that somebody may hold here
-        else:
-            before(dropped)
-
+def all_or_nothing() -> Iterator[None]:
+    """Within, a call that Ctrl-C cut short raises KeyboardInterrupt, and returns no partial result."""
+    before, _Outermost.whole = _Outermost.whole, True
     try:
-        sys.unraisablehook = hook
-        if handler is signal.default_int_handler:
-            signal.signal(signal.SIGINT, press)
         yield
     finally:
-        if handler is signal.default_int_handler:
-            signal.signal(signal.SIGINT, handler)
-        sys.unraisablehook = before
+        _Outermost.whole = before
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Within, the first press raises KeyboardInterrupt, too: for a picture, which is drawn in one long call.
+
+    No compiled function of ours runs there, and no lock is held. Where Python drops the exception, the flag
+    is read at the end.
+    """
+    check()
+    _Outermost.at_once = is_main()
+    try:
+        yield
+    finally:
+        _Outermost.at_once = False
+    check()
+
+
+def is_main() -> bool:
+    """Whether this is the thread that signals come to."""
+    return get_ident() == _MAIN
+
+
+def pressed() -> bool:
+    """Whether Ctrl-C came during the outermost call that listens."""
+    came = _Outermost.depth > 0 and _Outermost.presses > 0
+    _Outermost.seen = _Outermost.seen or came
+    return came
+
+
+def pending() -> bool:
+    """Whether Ctrl-C came, and work has not been given a moment to return what there is."""
+    return pressed() and not _Outermost.answered
+
+
+def answer() -> None:
+    """The press has become a deadline: ``pending`` is false from here on."""
+    _Outermost.answered = pressed()
+
+
+def check() -> None:
+    """Raise Interrupted where Ctrl-C is pending: for loops whose half is worth nothing."""
+    if is_main() and pending():
+        raise Interrupted

@@ -11,17 +11,13 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import get_ident, main_thread
 from typing import Any, TypeVar
 
 import numba
 from numba import types
 from numba.core import config
 from numba.core.event import Listener, register, unregister
-from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
-
-from dominantsets.compiled.interrupts import Call
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _log = logging.getLogger(__name__)
@@ -31,63 +27,16 @@ _log = logging.getLogger(__name__)
 FASTMATH = {"nnan", "nsz", "contract"}
 
 
-class Compiled(CPUDispatcher):
-    """A compiled function into which Ctrl-C does not come, while a run goes on (``interrupts.kept``).
-
-    Numba makes results into Python's objects by functions of Python, and goes on where one of them was
-    interrupted: into an error of the interpreter's, or to the end of the process.
-    """
-
-    def __call__(self, *arguments: Any) -> Any:
-        if get_ident() != _MAIN:  # signals come to the main thread
-            return _call(self, *arguments)
-        Call.inside = True
-        try:
-            return _call(self, *arguments)
-        except SystemError as error:
-            if _is_from_ctrl_c(error):
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            Call.inside = False
-            if Call.pressed:
-                Call.pressed = False
-                raise KeyboardInterrupt
-
-    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
-        """Compiling takes seconds, and may be interrupted."""
-        here = get_ident() == _MAIN and Call.inside
-        if here:
-            Call.inside = False
-        try:
-            return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
-        finally:
-            if here:
-                Call.inside = True
-
-
-_MAIN = main_thread().ident
-_call = CPUDispatcher.__call__
-
-
-def _is_from_ctrl_c(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
 def compiled(function: _F, fastmath: bool | set[str] = FASTMATH) -> _F:
     """Compile a function for the GIL-free fast path, cached on disk where a cache can be written."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     try:
-        made = numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # no folder for the cache is writable: slower start, same result
         _say()
-        made = numba.njit(**options)(function)
-    made.__class__ = Compiled
-    return made  # type: ignore[no-any-return]
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 @cache

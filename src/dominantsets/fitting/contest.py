@@ -33,6 +33,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Ints
 from dominantsets.clusters.scales import Scales
+from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.fitting.goodness import Cloud, best_cloud
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.plan import Noise, Request
@@ -49,6 +50,7 @@ CONFIRMED = 0.8  # and from which affinities without one are out (benchmarks/jud
 APART = 0.04  # what a logarithm of conductance is worth beside stability, if K is given (benchmarks/judge.py)
 DIGITS = 2  # of that sum: what differs by less is equal, and balls come first
 MISSING = 2.0  # what a cluster that was asked for is worth: more than stability and separation can bring
+HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -211,8 +213,11 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             reason = f"Balls have {count} groups, too many for a sample to compare."
             return Choice(taken, [taken], sample.n, reason)
     try:
-        return _Contest(sample, n_clusters, monitor).decide()
-    except KeyboardInterrupt:
+        choice = _Contest(sample, n_clusters, monitor).decide()
+        check()
+        return choice
+    except Interrupted:
+        monitor.hurry(HURRIED)
         taken = TriedAffinity(*_balls(sample), note="not compared")
         return Choice(taken, [taken], sample.n, "Ctrl-C: nothing was compared, balls.", interrupted=True)
 
@@ -240,6 +245,7 @@ class _Contest:
     def decide(self) -> Choice:
         """The choice."""
         for way in self._sample.ways:
+            check()
             if self._monitor.out_of_time():
                 taken = TriedAffinity(*_balls(self._sample), note="not compared")
                 return self._choice(taken, "The time was up before all were tried: balls.")

@@ -86,10 +86,7 @@ class EllipticPlan(Points):
             return
         similarity.settle(metrics(self._mixture))
         labels, _ = self._mixture.label(np.asarray(similarity.features, dtype=np.float64))
-        try:
-            self.clusters = cores(similarity, self._mixture, labels, request.options, self.monitor)
-        except KeyboardInterrupt:  # outside a solve, which returns on its own
-            self.end = End.INTERRUPTED
+        self.clusters = cores(similarity, self._mixture, labels, request.options, self.monitor)
         for k, cluster in enumerate(self.clusters):
             request.say(k + 1, cluster)
             self.cores[cluster.members[labels[cluster.members] == k]] = k

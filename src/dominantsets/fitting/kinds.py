@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from dominantsets._typing import Ints
+from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.fitting.ellipses import EllipticPlan
 from dominantsets.fitting.network import Network
 from dominantsets.fitting.one_shift import OneShift
@@ -55,10 +56,11 @@ def labels_of(
     *noises: Noise,
 ) -> list[Ints]:
     """The labels of all objects, -1 for noise, without anything else, for some decisions about noise."""
+    check()  # these are only means to an end
     plan = plan_of(similarity, request, random_state, monitor)
     plan.groups()
-    if plan.end is End.INTERRUPTED:  # these are only means to an end
-        raise KeyboardInterrupt
+    if plan.end is End.INTERRUPTED:
+        raise Interrupted
     return [plan.labels(noise).labels if plan.clusters else plan.cores for noise in noises]
 
 

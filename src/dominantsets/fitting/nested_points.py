@@ -117,11 +117,7 @@ class Sets:
         if self._monitor.out_of_time():
             return None
         shift = self._scales.shift(ball.kappa)
-        try:
-            found = solved(self.similarity, self._scales, ball, shift, self._options, self._monitor)
-        except KeyboardInterrupt:  # outside a solve
-            self.end(End.INTERRUPTED)
-            return None
+        found = solved(self.similarity, self._scales, ball, shift, self._options, self._monitor)
         self.end(HALTS.get(found.status))
         return found if self.halt is None else None
 

@@ -16,11 +16,8 @@ class Network(Plan):
 
     def _find(self) -> None:
         request, found = self.request, list[GraphGroup]()
-        try:
-            if self.similarity.matrix.data.any():
-                found = graph_groups(self.similarity, request.n_clusters, self.monitor)
-        except KeyboardInterrupt:
-            self.end = End.INTERRUPTED
+        if self.similarity.matrix.data.any():
+            found = graph_groups(self.similarity, request.n_clusters, self.monitor)
         self._groups = [group for group in found if len(group.core) >= request.min_cluster_size]
         self._every = found
         self.clusters = [group.core for group in self._groups]

@@ -71,7 +71,8 @@ class OneShift(Plan):
         if similarity.structure != "points":
             return label_by_fit(similarity, clusters, self.cores, noise, self.monitor)
         few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
-        objects = np.unique(np.concatenate([chosen(self._degrees, SAMPLED), *few]))
+        size = SAMPLED // 6 if self.monitor.interrupted else SAMPLED  # Ctrl-C is answered at once
+        objects = np.unique(np.concatenate([chosen(self._degrees, size), *few]))
         sample = similarity.coordinates(objects)
         starts = starts_from(sample, objects, clusters)
         return by_clouds(similarity, objects, sample, starts, np.inf, noise, self.monitor)

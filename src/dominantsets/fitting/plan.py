@@ -11,12 +11,13 @@ import numpy as np
 
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.selection import Selection
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
-from dominantsets.solvers.result import HALTS, End, Status
+from dominantsets.solvers.result import HALTS, End
 
 Noise = float | str | None
 Keep = Callable[[Similarity, str, dict[str, Any], list[str]], Checkpoint | None]
@@ -87,7 +88,8 @@ class Plan(ABC):
     def groups(self) -> None:
         """Find the clusters."""
         self._find()
-        if any(cluster.status is Status.INTERRUPTED for cluster in self.clusters):  # by a solve that returned
+        if self.monitor.interrupted:
+            self.monitor.hurry()
             self.end = End.INTERRUPTED
 
     @abstractmethod
@@ -130,6 +132,6 @@ class Plan(ABC):
                 self.request.say(len(clusters), cluster)
                 if keep is not None and run.end not in HALTS.values():  # a halted cluster is not whole
                     keep.save(clusters, run.end.value if run.end else None)
-        except KeyboardInterrupt:  # outside a solve, which returns on its own
+        except Interrupted:  # before a solve on Dask workers had made its first pass
             run.end = End.INTERRUPTED
         return clusters

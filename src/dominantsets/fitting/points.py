@@ -17,7 +17,7 @@ from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import Coordinates
 from dominantsets.solvers import Monitor
-from dominantsets.solvers.result import HALTS, End
+from dominantsets.solvers.result import HALTS
 
 
 class Points(Plan):
@@ -34,7 +34,7 @@ class Points(Plan):
         keep = request.keep(similarity, request.options.algorithm, {"shift": "auto"}, ["n_clusters"])
         self.clusters = self._collected(run, keep)
         self.cores = run.labels
-        self.end = End.INTERRUPTED if scales.interrupted else run.end
+        self.end = run.end
         self.options = request.options.chosen_for(similarity, scales.shift(scales.balls[0].kappa), 0)
         if self.end in HALTS.values():
             self.monitor.hurry()

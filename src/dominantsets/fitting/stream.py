@@ -310,13 +310,7 @@ def climbed(
             shift = max(cluster.shift, least)
             problem = make_problem(similarity, shift, weights=_shared(similarity, shift, weights))
             chosen_for = options.chosen_for(similarity, shift, 0)
-            try:
-                cluster = problem.solve_from(arrival.start, chosen_for, monitor)
-            except KeyboardInterrupt:  # outside the solver's own steps
-                monitor.hurry()
-                cluster = replace(
-                    problem.solve_from(arrival.start, chosen_for, monitor), status=Status.INTERRUPTED
-                )
+            cluster = problem.solve_from(arrival.start, chosen_for, monitor)
             if cluster.status in HALTS:
                 monitor.hurry()
         found.add(cluster)  # two may have climbed to one
@@ -372,15 +366,15 @@ def look(
     least: int,
     options: SolverOptions,
     monitor: Monitor,
-) -> list[DominantSet]:
-    """The clusters that a fit of all rows would find, and known ones that lie elsewhere.
+) -> list[DominantSet] | None:
+    """The clusters that a fit of all rows would find, and known ones that lie elsewhere; None after Ctrl-C.
 
     Those that were not touched stay as they are where they are found again. The order is any. Weights
     count when clusters are climbed, not for what stands out.
     """
     scales = Scales(similarity, similarity.spread(), n_clusters, least, monitor)
-    if scales.interrupted:
-        raise KeyboardInterrupt
+    if monitor.interrupted:
+        return None
     if scales.is_one and arrivals:
         return climbed(similarity, arrivals, weights, options, monitor)
     steady = [arrival.cluster for arrival in arrivals if arrival.start is None]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dominantsets.clusters.tree_cut import TreeCut, cut_tree
-from dominantsets.fitting.nested import Nested, alone
+from dominantsets.clusters.tree_cut import cut_tree
+from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_path import nested_path
 from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.selection import Selection, of_pieces
@@ -18,15 +16,10 @@ class Tree(Plan):
 
     def _find(self) -> None:
         request, similarity = self.request, self.similarity
-        self._cut: TreeCut | None = None
-        self._labels = np.full(similarity.n, -1, dtype=np.int64)
-        try:
-            self._cut = cut_tree(
-                similarity, request.n_clusters, request.min_cluster_size, request.options, self.monitor
-            )
-            self._labels, self.clusters = self._cut.labels, [piece.core for piece in self._cut.pieces]
-        except KeyboardInterrupt:
-            self.end = End.INTERRUPTED
+        self._cut = cut_tree(
+            similarity, request.n_clusters, request.min_cluster_size, request.options, self.monitor
+        )
+        self.clusters = [piece.core for piece in self._cut.pieces]
         self.cores = self._named(self.clusters)
         first = self.clusters[0].shift if self.clusters else 0.0
         self.options = request.options.chosen_for(similarity, first)
@@ -34,14 +27,10 @@ class Tree(Plan):
             self.end = End.TIME_LIMIT
 
     def labels(self, noise: Noise) -> Partition:
-        return label_by_pieces(self.similarity, self.clusters, self._labels, noise)
+        return label_by_pieces(self.similarity, self.clusters, self._cut.labels, noise)
 
     def explain(self) -> Selection:
-        if self._cut is None:
-            return Selection("ended early.")
         return of_pieces(self._cut, self.request.n_clusters)
 
     def nested(self) -> Nested:
-        if self._cut is None:
-            return alone(self.similarity.n, None)
         return nested_path(self.similarity, self._cut, self.options, self.monitor)

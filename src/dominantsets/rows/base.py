@@ -15,6 +15,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache, cached_property, reduce
 from operator import add
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import check
 from dominantsets.compiled.threads import single_threaded
 
 DESCRIBED = 2**25  # numbers of sparse rows that may become dense
@@ -239,10 +241,12 @@ def answer(block: Block, operation: Any, common: tuple[Any, ...], job: Job) -> A
 def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list[_T]:
     """Results of many jobs on a few threads, while BLAS uses one: its sums depend on that number."""
     with blas().limit(limits=1, user_api="blas"):
-        if min(threads, len(jobs)) <= 1:
-            return [work(job) for job in jobs]
-        with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-            return list(pool.map(work, jobs))
+        few, found = min(threads, len(jobs)), list[_T]()
+        with ThreadPoolExecutor(few) if few > 1 else nullcontext() as pool:
+            for reply in map(work, jobs) if pool is None else pool.map(work, jobs):
+                check()  # jobs that have not begun are dropped
+                found.append(reply)
+        return found
 
 
 @cache

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from dominantsets.compiled.interrupts import check
 from dominantsets.rows.base import Block, Job, Mask, Round, answer, side_by_side
 from dominantsets.rows.chunks import ChunkRows, block_of
 
 ATTEMPTS = 6  # rounds that are tried again before the cluster is given up
 ROUND_TIMEOUT = 600.0  # seconds; dask.config "dominantsets.round-timeout"
-GLANCE = 1.0  # seconds between checks that the workers are still there
+GLANCE = 0.2  # seconds between checks for Ctrl-C, and that the workers are still there
 FULL = 1.25  # of its fair share of the rows: what a worker is given because it has them already
 
 
@@ -118,6 +119,18 @@ def _let_go(client: Any, run: str, homes: dict[int, str]) -> None:
         fire_and_forget(
             client.submit(_forget, run, key=key, workers=[worker], allow_other_workers=True, pure=False)
         )
+
+
+def _are_done(futures: list[Any], deadline: float) -> bool:
+    """Whether all are done, after a glance at most; Ctrl-C ends the wait."""
+    from distributed import wait
+
+    check()
+    try:
+        wait(futures, timeout=max(0.0, min(GLANCE, deadline - time.monotonic())))
+    except TimeoutError:
+        return False
+    return True
 
 
 class OnCluster(ChunkRows):
@@ -234,15 +247,9 @@ class OnCluster(ChunkRows):
 
         A task of a lost worker runs on another one, unless there was no other at that moment.
         """
-        from distributed import wait
-
         deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                wait(list(futures.values()), timeout=max(0.0, min(GLANCE, deadline - time.monotonic())))
-                return
-            except TimeoutError:
-                waiting = {worker for worker, future in futures.items() if not future.done()}
+        while not _are_done(list(futures.values()), deadline):
+            waiting = {worker for worker, future in futures.items() if not future.done()}
             if not waiting & set(self._client.nthreads()):
                 return
             if time.monotonic() >= deadline:
@@ -269,7 +276,6 @@ class OnCluster(ChunkRows):
         if not indices:
             return
         from dask.graph_manipulation import clone
-        from distributed import wait
 
         workers = self._workers()  # without one, nothing would ever be computed
         wanted, only = [self._chunks[index] for index in indices], {}
@@ -278,10 +284,10 @@ class OnCluster(ChunkRows):
             # hangs, and whoever is to hold them would wait for it in vain, and be shunned too.
             wanted, only = list(clone(*wanted)), {"workers": workers}
         chunks = self._client.compute(wanted, **only)
-        try:
-            wait(chunks, timeout=self._timeout)
-        except TimeoutError:
-            return
+        deadline = time.monotonic() + self._timeout
+        while not _are_done(chunks, deadline):
+            if time.monotonic() >= deadline:
+                return
         for chunk in chunks:
             if chunk.status != "finished":
                 chunk.result()  # the data themselves cannot be had

@@ -29,7 +29,7 @@ def with_fallback(fused: Callable[[], Any], plain: Callable[[], _T]) -> _T:
     try:
         found: _T = fused()
         return found
-    except (torch.OutOfMemoryError, KeyboardInterrupt):
+    except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a compiler or driver may say
         broken = True

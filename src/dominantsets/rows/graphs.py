@@ -50,8 +50,6 @@ class Replays:
             work()  # what it gives counts; and libraries get ready on this stream
             try:
                 self.graphs[work.__name__] = record(work)
-            except KeyboardInterrupt:
-                raise
             except Exception as error:  # whatever a driver may say, memory that ran out among it
                 broken = True
                 _log.warning("CUDA graphs are not used: %s: %s", type(error).__name__, str(error)[:500])

@@ -12,6 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import embedding as _compiled
+from dominantsets.compiled.interrupts import check
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.base import blas
 from dominantsets.rows.memory import InMemory
@@ -212,6 +213,7 @@ def moved(graph: sp.csr_array, y: Floats, epochs: int) -> Any:
     after, speed = np.empty_like(now), np.zeros_like(now)
     parts = thread_slices(len(now), GRAIN)
     for epoch in range(epochs):
+        check()
         done = epoch / epochs
 
         def work(

@@ -15,7 +15,7 @@ from dominantsets._checks import warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning as _spanning
 from dominantsets.compiled import tree as _tree
-from dominantsets.compiled.interrupts import DeferredInterrupt
+from dominantsets.compiled.interrupts import check, listening
 from dominantsets.compiled.threads import row_blocks
 
 SMALL = 500  # objects up to which all pairs are visited in any case
@@ -90,17 +90,13 @@ class SingleLinkage:
         return np.column_stack([self.left, self.right, self.height, self.size[self.n :]]).astype(float)
 
 
+@listening()
 def tree_of_features(X: Any, min_samples: int = 1) -> SingleLinkage:
     """Euclidean single linkage of feature rows; equal rows are merged first, at height 0.
 
     With ``min_samples`` above 1, two objects are no nearer than either is to its nearest so many objects,
     itself among them.
     """
-    with DeferredInterrupt() as hold:
-        return _tree_of_features(X, min_samples, hold)
-
-
-def _tree_of_features(X: Any, min_samples: int, hold: DeferredInterrupt) -> SingleLinkage:
     points, inverse = np.unique(np.asarray(X, dtype=np.float64), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     n, m = len(inverse), len(points)
@@ -108,11 +104,11 @@ def _tree_of_features(X: Any, min_samples: int, hold: DeferredInterrupt) -> Sing
     if m == 1:
         edges: Edges = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     elif m > SMALL and points.shape[1] <= (KD_DIMENSIONS if m <= PRIM_LIMIT else KD_DIMENSIONS_LARGE):
-        edges = boruvka(points, _cores(points, inverse, min_samples, hold), hold)
+        edges = boruvka(points, _cores(points, inverse, min_samples))
     elif m <= PRIM_LIMIT:
-        edges = prim(points, _cores(points, inverse, min_samples, hold), hold)
+        edges = prim(points, _cores(points, inverse, min_samples))
     else:
-        edges, approximate = _nearest_neighbor_edges(points, min_samples, hold), True
+        edges, approximate = _nearest_neighbor_edges(points, min_samples), True
         warn(
             f"{m:,} objects of {points.shape[1]} features: the single-linkage tree is approximate, made "
             f"from {NEIGHBORS} nearest neighbours; it is exact up to {PRIM_LIMIT:,} objects or "
@@ -154,7 +150,7 @@ def _forest(graph: Any) -> Any:
     return minimum_spanning_tree(graph).tocoo()
 
 
-def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterrupt) -> Floats:
+def _cores(points: Floats, inverse: Ints, min_samples: int) -> Floats:
     """Squared distances of points within which so many objects lie, copies and the point itself included."""
     m, farthest = len(points), np.zeros(len(points), dtype=np.int64)
     if min_samples <= 1:
@@ -163,7 +159,7 @@ def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterr
     count = min(min_samples, m)
     search = NearestNeighbors(n_neighbors=count).fit(points)
     for part in row_blocks(m, 1, PORTION):
-        hold.check()
+        check()
         who = search.kneighbors(points[part], return_distance=False)
         enough = np.cumsum(copies[who], axis=1) >= min(min_samples, inverse.size)
         last = np.where(enough.any(axis=1), enough.argmax(axis=1), count - 1)
@@ -171,29 +167,26 @@ def _cores(points: Floats, inverse: Ints, min_samples: int, hold: DeferredInterr
     return _spanning.squares_to(points, farthest)
 
 
-def prim(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
+def prim(points: Floats, cores: Floats) -> Edges:
     """Exact Euclidean minimum spanning tree of points, by all pairs."""
-    return _grown(_spanning.grow_features, points, cores, points.shape[1], hold)
+    return _grown(_spanning.grow_features, points, cores, points.shape[1])
 
 
-def _grown(
-    grow: Callable[..., None], data: Any, cores: Floats, cost: int, hold: DeferredInterrupt | None = None
-) -> Edges:
+def _grown(grow: Callable[..., None], data: Any, cores: Floats, cost: int) -> Edges:
     """A tree that grows step by step, with checks for Ctrl-C; a pair costs so many multiplications."""
     n = data.shape[0]
     best, source, left = np.full(n, np.inf), np.zeros(n, dtype=np.int64), np.arange(1, n)
     edges = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
     tree, step = _spanning.Growing(best, source, left, *edges), 0
     while step < n - 1:
-        if hold is not None:
-            hold.check()
+        check()
         last = min(n - 1, step + 1 + WORK // (cost * (n - step)))
         grow(data, cores, tree, step, last)
         step = last
     return edges
 
 
-def boruvka(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None) -> Edges:
+def boruvka(points: Floats, cores: Floats) -> Edges:
     """Exact Euclidean minimum spanning tree of distinct points of few dimensions, by a k-d tree."""
     _, order, nodes, bounds = KDTree(points, leaf_size=16).get_arrays()
     boxes = _spanning.Boxes(
@@ -212,8 +205,7 @@ def boruvka(points: Floats, cores: Floats, hold: DeferredInterrupt | None = None
         i, j = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
         squares = np.full(n, np.inf)
         for part in row_blocks(n, 1, SEARCHED):
-            if hold is not None:
-                hold.check()
+            check()
             best = (i, j, squares)
             _spanning.join_nearest(points, cores, boxes, owner, inside, *best, part.start, part.stop)
         chosen = np.flatnonzero(i >= 0)
@@ -243,13 +235,13 @@ def _with_copies(edges: Edges, inverse: Ints, m: int) -> Edges:
     )
 
 
-def _nearest_neighbor_edges(points: Floats, min_samples: int, hold: DeferredInterrupt) -> Edges:
+def _nearest_neighbor_edges(points: Floats, min_samples: int) -> Edges:
     """A spanning tree over near neighbours; what they leave apart is joined by near pairs."""
     n = len(points)
     search = NearestNeighbors(n_neighbors=NEIGHBORS + 1).fit(points)  # points are distinct: itself is first
     distances, neighbors = np.empty((n, NEIGHBORS)), np.empty((n, NEIGHBORS), dtype=np.int64)
     for part in row_blocks(n, 1, PORTION):
-        hold.check()
+        check()
         near, who = search.kneighbors(points[part])
         distances[part], neighbors[part] = near[:, 1:], who[:, 1:]
     cores = np.zeros(n) if min_samples < 2 else distances[:, min(min_samples, NEIGHBORS) - 2]
@@ -265,7 +257,7 @@ def _nearest_neighbor_edges(points: Floats, min_samples: int, hold: DeferredInte
     few = max(1, PRIM_LIMIT // count)
     by_part = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
     chosen = np.concatenate([part[:: -(-part.size // few)] for part in by_part])
-    i, j, w = prim(points[chosen], cores[chosen] ** 2, hold)
+    i, j, w = prim(points[chosen], cores[chosen] ** 2)
     sequence = np.argsort(w, kind="stable")
     i, j, w = chosen[i[sequence]], chosen[j[sequence]], w[sequence]
     kept, _ = _spanning.unite(label.astype(np.int64), i, j)

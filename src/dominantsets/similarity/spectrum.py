@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from dominantsets._typing import Floats
+from dominantsets.compiled.interrupts import check
 
 DENSE_LIMIT = 400  # objects up to which all eigenvectors are found at once
 FACTOR_WORK = 2e9  # multiplications up to which a graph is factored, if its pieces were full
@@ -70,7 +71,12 @@ def _by_factors(N: sp.csr_array, count: int) -> tuple[Floats, Floats]:
     n = N.shape[0]
     L = sp.csc_array(sp.eye_array(n) * (1.0 + RIDGE) - N)
     factors = splu(L, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    inverse = LinearOperator((n, n), matvec=factors.solve, dtype=np.float64)
+
+    def solve(b: Floats) -> Floats:
+        check()
+        return np.asarray(factors.solve(b))
+
+    inverse = LinearOperator((n, n), matvec=solve, dtype=np.float64)
     start = _start(n, 1)[:, 0]
     values, vectors = eigsh(L, count, sigma=0.0, OPinv=inverse, v0=start, tol=1e-9)
     return 1.0 + RIDGE - values, vectors
@@ -101,6 +107,7 @@ def _filtered(N: sp.csr_array, V: Floats, bound: float) -> Floats:
     degree = int(np.clip(np.ceil(8.0 / growth), 4, 200))  # values at 1 grow about e^8-fold
     before, now = V, (N @ V - middle * V) / half
     for _ in range(degree - 1):
+        check()
         before, now = now, 2.0 * (N @ now - middle * now) / half - before
     return np.asarray(now)
 

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
-from dominantsets.compiled.interrupts import kept
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
@@ -140,22 +140,16 @@ class HostProblem(Problem):
 
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
-    ) -> tuple[list[DominantSet], bool]:
-        """Solve from many objects, on threads: results in their order, and whether Ctrl-C cut it short."""
+    ) -> list[DominantSet]:
+        """Solve from many objects, on threads: results in their order, fewer after Ctrl-C."""
         half, guarded = options.start == "barycenter", _Guarded(monitor)
-        work = Parallel(n_jobs, backend="threading", return_as="generator")(
+        work = Parallel(n_jobs, backend="threading")(
             # columns are kept by one solver at a time, everything else is shared
             delayed(self._beside().solve_from)(self.point_at(int(i), half), options, guarded)
             for i in objects
+            if guarded.halt is not Status.INTERRUPTED
         )
-        found: list[DominantSet] = []
-        try:
-            for solution in work:
-                found.append(solution)
-        except KeyboardInterrupt:  # what has been reached counts; the others end at their next check
-            guarded.halt = Status.INTERRUPTED
-            return found, True
-        return found, False
+        return list(work)
 
 
 class _Guarded(Monitor):
@@ -177,7 +171,7 @@ class _Guarded(Monitor):
 
 
 @memory_explained(NO_MEMORY)
-@kept()
+@listening()
 def solve(
     S: Any,
     *,

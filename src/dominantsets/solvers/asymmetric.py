@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from dominantsets._checks import check_choice, check_int, check_real, require_memory, warn
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import listening
 from dominantsets.solvers.ess import equilibrium_in_rationals
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.nearby import EPS, curvature_on_face, strict_nearby
@@ -108,47 +109,44 @@ def infect(B: Floats, x: Floats, *, tol: float, max_iter: int, monitor: Monitor,
     r, best, highest, stale, damping = B @ x, np.inf, -np.inf, 0, 1.0
     size, kappa = max(float(np.abs(B).max()), 1e-300), max(0.0, float(B.max()) + shift)
     n_iter = 0
-    try:
-        for n_iter in range(max_iter):
-            if n_iter % REFRESH == REFRESH - 1:
-                x = x / x.sum()
-                r = B @ x
-            f = float(x @ r)
-            i = int(r.argmax())
+    for n_iter in range(max_iter):
+        if n_iter % REFRESH == REFRESH - 1:
+            x = x / x.sum()
+            r = B @ x
+        f = float(x @ r)
+        i = int(r.argmax())
+        gap = float(r[i]) - f
+        allowed = tol * kappa * float(x @ x)
+        if gap <= allowed:
+            r = B @ x  # it has drifted: recomputed before it is believed
+            f, i = float(x @ r), int(r.argmax())
             gap = float(r[i]) - f
-            allowed = tol * kappa * float(x @ x)
             if gap <= allowed:
-                r = B @ x  # it has drifted: recomputed before it is believed
-                f, i = float(x @ r), int(r.argmax())
-                gap = float(r[i]) - f
-                if gap <= allowed:
-                    return Run(x, n_iter, Status.CONVERGED)
-            # with a symmetric B a step gains this many times over, unless it drops an object
-            progress = gap < SMALLER * best or f > highest + 0.01 * gap * gap / size
-            stale = 0 if progress else stale + 1
-            best, highest = min(best, gap), max(highest, f)
-            if stale > PATIENCE + 2 * len(x):
-                damping, stale, best, highest = 0.5 * damping, 0, gap, f
-                if damping < LEAST:
-                    return Run(x, n_iter, Status.STALLED)
-            j = int(np.where(x > 0.0, r, np.inf).argmin())
-            k = i if gap >= f - float(r[j]) else j
-            column = columns[k]
-            bend = float(column[k]) - float(r[k]) - float(x @ column) + f
-            whole = 1.0 if k == i else x[k] / (x[k] - 1.0)
-            share = whole if bend >= 0.0 else -(float(r[k]) - f) / bend
-            share = min(whole, share) if k == i else max(whole, share)
-            gone = k != i and share == whole and x[k] <= damping  # all of object k, unless that is a leap
-            share = share if gone else damping * share
-            moved = (1.0 - share) * x
-            moved[k] = 0.0 if gone else moved[k] + share
-            x, r = moved, r + share * (column - r)
-            if monitor.due():
-                halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
-                if halt is not None:
-                    return Run(x, n_iter + 1, halt)
-    except KeyboardInterrupt:  # x is replaced at once, so it is whole
-        return Run(x, n_iter, Status.INTERRUPTED)
+                return Run(x, n_iter, Status.CONVERGED)
+        # with a symmetric B a step gains this many times over, unless it drops an object
+        progress = gap < SMALLER * best or f > highest + 0.01 * gap * gap / size
+        stale = 0 if progress else stale + 1
+        best, highest = min(best, gap), max(highest, f)
+        if stale > PATIENCE + 2 * len(x):
+            damping, stale, best, highest = 0.5 * damping, 0, gap, f
+            if damping < LEAST:
+                return Run(x, n_iter, Status.STALLED)
+        j = int(np.where(x > 0.0, r, np.inf).argmin())
+        k = i if gap >= f - float(r[j]) else j
+        column = columns[k]
+        bend = float(column[k]) - float(r[k]) - float(x @ column) + f
+        whole = 1.0 if k == i else x[k] / (x[k] - 1.0)
+        share = whole if bend >= 0.0 else -(float(r[k]) - f) / bend
+        share = min(whole, share) if k == i else max(whole, share)
+        gone = k != i and share == whole and x[k] <= damping  # all of object k, unless that is a leap
+        share = share if gone else damping * share
+        moved = (1.0 - share) * x
+        moved[k] = 0.0 if gone else moved[k] + share
+        x, r = moved, r + share * (column - r)
+        if monitor.due():
+            halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
+            if halt is not None:
+                return Run(x, n_iter + 1, halt)
     return Run(x, max_iter, Status.MAX_ITER)
 
 
@@ -159,34 +157,32 @@ def replicate(
     best, stale = np.inf, 0
     lift, kappa = max(0.0, -float(B.min())), max(0.0, float(B.max()) + shift)
     n_iter = 0
-    try:
-        for n_iter in range(max_iter):
-            r = B @ x
-            f = float(x @ r)
-            gap = float(r.max()) - f
-            if f + lift <= 0.0:
-                return Run(x, n_iter, Status.STALLED)
-            stale = 0 if gap < SMALLER * best else stale + 1
-            best = min(best, gap)
-            if gap <= tol * kappa * float(x @ x):
-                return Run(x, n_iter, Status.CONVERGED)
-            if stale > CIRCLES:
-                return Run(x, n_iter, Status.STALLED)
-            moved = x * ((r + lift) / (f + lift))
-            moved[moved < UNDERFLOW] = 0.0
-            x = moved / moved.sum()
-            if monitor.due():
-                halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
-                if halt is not None:
-                    return Run(x, n_iter + 1, halt)
-    except KeyboardInterrupt:  # x is replaced at once, so it is whole
-        return Run(x, n_iter, Status.INTERRUPTED)
+    for n_iter in range(max_iter):
+        r = B @ x
+        f = float(x @ r)
+        gap = float(r.max()) - f
+        if f + lift <= 0.0:
+            return Run(x, n_iter, Status.STALLED)
+        stale = 0 if gap < SMALLER * best else stale + 1
+        best = min(best, gap)
+        if gap <= tol * kappa * float(x @ x):
+            return Run(x, n_iter, Status.CONVERGED)
+        if stale > CIRCLES:
+            return Run(x, n_iter, Status.STALLED)
+        moved = x * ((r + lift) / (f + lift))
+        moved[moved < UNDERFLOW] = 0.0
+        x = moved / moved.sum()
+        if monitor.due():
+            halt = monitor.report(n_iter + 1, f + shift, gap, int(np.count_nonzero(x)))
+            if halt is not None:
+                return Run(x, n_iter + 1, halt)
     return Run(x, max_iter, Status.MAX_ITER)
 
 
 DYNAMICS: dict[str, Callable[..., Run]] = {"inimdyn": infect, "replicator": replicate}
 
 
+@listening()
 def solve_asymmetric(
     A: Any,
     *,

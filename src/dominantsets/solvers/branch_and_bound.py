@@ -19,7 +19,6 @@ import numpy as np
 from dominantsets._checks import check_int, check_real
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.boxes import EPS
-from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.compiled.threads import parallel_map
 from dominantsets.similarity.base import EXPANDED
 from dominantsets.similarity.expansion import Expansion
@@ -133,7 +132,6 @@ class _Run:
         # what is added to bounds for rounding: of f itself, and later of boxes
         self.finest = 16.0 * EPS * (abs(self.largest) + float(np.max(np.abs(self.shift))))
         self.n_nodes = self._pushed = 0
-        self._interrupts = DeferredInterrupt()
         self._until: float | None = None  # when boxes leave the rest of the time to columns, and columns end
 
     @property
@@ -156,15 +154,10 @@ class _Run:
         if self.best.status in HALTING:
             return self.best.status
         rows = self.problem.similarity.low_rank(self.objects, self.shift)
-        try:
-            with self._interrupts:
-                return self._by_rows() if rows else self._by_columns()
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
+        return self._by_rows() if rows else self._by_columns()
 
     def _halt(self) -> Status | None:
         """What ends the search here, if anything does."""
-        self._interrupts.check()
         if self._until is not None and time.perf_counter() >= self._until:
             return Status.TIME_LIMIT
         return self.monitor.report(self.n_nodes, self.best.value, self.bound - self.f, len(self.best))

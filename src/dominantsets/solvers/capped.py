@@ -127,24 +127,21 @@ def climb(
     point = dual.at(dual.U.T @ x)
     passes, stale = 1, 0
     unit = max(abs(point.f), abs(shift), float(np.abs(dual.bias).max()), 1e-300)
-    try:
-        while passes < options.max_iter:
-            halt = monitor.report(passes, point.f + shift, float("nan"), int(np.count_nonzero(point.x)))
-            if halt is not None:
-                return point, passes, halt
-            trial = dual.at(dual.newton(point))
+    while passes < options.max_iter:
+        halt = monitor.report(passes, point.f + shift, float("nan"), int(np.count_nonzero(point.x)))
+        if halt is not None:
+            return point, passes, halt
+        trial = dual.at(dual.newton(point))
+        passes += 1
+        near = np.abs(trial.image - trial.w).max() < np.abs(point.image - point.w).max()
+        if trial.f < point.f - 4 * EPS * unit or not (near or trial.f > point.f + 4 * EPS * unit):
+            trial = dual.at(point.image)  # the safe step
             passes += 1
-            near = np.abs(trial.image - trial.w).max() < np.abs(point.image - point.w).max()
-            if trial.f < point.f - 4 * EPS * unit or not (near or trial.f > point.f + 4 * EPS * unit):
-                trial = dual.at(point.image)  # the safe step
-                passes += 1
-            moved = float(np.abs(trial.image - point.image).max())
-            stale = stale + 1 if trial.f <= point.f + 4 * EPS * unit else 0
-            point = trial
-            if moved <= 1e-15 * max(1.0, float(np.abs(point.image).max())) or stale >= PATIENCE:
-                return point, passes, Status.CONVERGED
-    except KeyboardInterrupt:
-        return point, passes, Status.INTERRUPTED
+        moved = float(np.abs(trial.image - point.image).max())
+        stale = stale + 1 if trial.f <= point.f + 4 * EPS * unit else 0
+        point = trial
+        if moved <= 1e-15 * max(1.0, float(np.abs(point.image).max())) or stale >= PATIENCE:
+            return point, passes, Status.CONVERGED
     return point, passes, Status.MAX_ITER
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.rows.base import Sums
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.api import HALF, HostProblem
@@ -98,7 +99,7 @@ class ChunkProblem(HostProblem):
 
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
-    ) -> tuple[list[DominantSet], bool]:
+    ) -> list[DominantSet]:
         """Solve from many objects, which share each round."""
         root = self.similarity.formula.root
         images = list(root * self.similarity.rows_of(objects))
@@ -106,9 +107,9 @@ class ChunkProblem(HostProblem):
             whole, others = root * self.sums.rows, self.sums.objects - 1.0
             images = [HALF * row + HALF * (whole - row) / others for row in images]
         try:
-            return self._ascend(images, options, monitor), False
-        except KeyboardInterrupt:  # before the first pass was made
-            return [], True
+            return self._ascend(images, options, monitor)
+        except Interrupted:  # before the first pass was made
+            return []
 
     def _ascend(self, images: list[Floats], options: SolverOptions, monitor: Monitor) -> list[DominantSet]:
         """Solve from several starts at once, given by their U'x: all share each round."""
@@ -122,9 +123,11 @@ class ChunkProblem(HostProblem):
             return dual.at(W, [ascents[k].point for k in active])
 
         ends = ascend_many(ascents, visit, options, monitor)
+        if monitor.interrupted:
+            monitor.hurry()  # what was reached is certified
         reached = [(a, end) for a, end in zip(ascents, ends, strict=True) if a.point is not None]
         if not reached:
-            raise KeyboardInterrupt  # before the first pass was made: there is nothing to show
+            raise Interrupted  # before the first pass was made: there is nothing to show
         here = [ascent.reached() for ascent, _ in reached]
         points = [PointSpec(point.w, point.tau, options.cutoff * point.total) for point in here]
         found = dual.members(points)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import boxes
-from dominantsets.compiled.interrupts import DeferredInterrupt
 from dominantsets.solvers.boxes import BoxedProblem
 from dominantsets.solvers.branch_and_bound import Solvable
 from dominantsets.solvers.monitor import Monitor
@@ -60,25 +59,20 @@ def survey(problem: Solvable, options: SolverOptions, monitor: Monitor, max_node
     low, high = boxed.Y.min(axis=0), boxed.Y.max(axis=0)
     narrowest = 1e-9 * float((high - low).max())
     waiting, left, nodes = [_Open(low, high, np.arange(len(objects), dtype=np.int32))], 0, 0
-    try:
-        with DeferredInterrupt() as interrupts:
-            while waiting:
-                stopped = monitor.due() and monitor.report(nodes, 0.0, 0.0, len(found.peaks))
-                if nodes >= max_nodes or monitor.out_of_time() or stopped:
-                    break
-                interrupts.check()
-                box = waiting.pop()
-                nodes += 1
-                p = 0.5 * (box.low + box.high)
-                verdict, tau, box.objects = boxed.surveyed(p, box.low, box.high, box.objects)
-                if verdict == boxes.EMPTY or (verdict == boxes.SINGLE and found.settle(p, tau, box)):
-                    continue
-                if float((box.high - box.low).max()) <= narrowest:
-                    left += 1  # a maximum that is not strict, or nearly so
-                    continue
-                waiting.extend(box.halves())
-    except KeyboardInterrupt:
-        pass
+    while waiting:
+        stopped = monitor.due() and monitor.report(nodes, 0.0, 0.0, len(found.peaks))
+        if nodes >= max_nodes or monitor.out_of_time() or stopped:
+            break
+        box = waiting.pop()
+        nodes += 1
+        p = 0.5 * (box.low + box.high)
+        verdict, tau, box.objects = boxed.surveyed(p, box.low, box.high, box.objects)
+        if verdict == boxes.EMPTY or (verdict == boxes.SINGLE and found.settle(p, tau, box)):
+            continue
+        if float((box.high - box.low).max()) <= narrowest:
+            left += 1  # a maximum that is not strict, or nearly so
+            continue
+        waiting.extend(box.halves())
     complete = not waiting and not left and not found.unsure
     clusters = [peak.cluster for peak in found.peaks]
     if not complete:

@@ -32,10 +32,7 @@ PATIENCE = 3  # recomputations in a row without progress that mean a stall
 def ascend(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Run one of the three rules from x."""
     run = _Ascent(problem, x, RULES[options.algorithm], options.tol, options.trace)
-    try:
-        status = run.until(options.max_iter, monitor)
-    except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
-        status = Status.INTERRUPTED
+    status = run.until(options.max_iter, monitor)
     return Outcome(Point.of(run.walk.y), run.n_iter, status, run.history())
 
 
@@ -167,26 +164,23 @@ def replicate(problem: Problem, x: Point, options: SolverOptions, monitor: Monit
     lift = max(float(problem.shifts.max()), 0.0)
     rows = Log()
     n_iter, status = 0, Status.MAX_ITER
-    try:
-        while n_iter < options.max_iter:
-            r, f = problem.every_payoff(Point.of(y))
-            if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
-                status = Status.STALLED
+    while n_iter < options.max_iter:
+        r, f = problem.every_payoff(Point.of(y))
+        if f + lift <= 0.0:  # no similarity among the support: 0/0, and nothing to gain
+            status = Status.STALLED
+            break
+        gap = float(r.max()) - f
+        r[~problem.alive] = 0.0
+        size, moved = loop.replicate(y, r, f, lift)
+        n_iter += 1
+        if options.trace:
+            rows.append((f, gap, size, int(Step.REPLICATE)))
+        if moved <= options.tol**2:
+            status = Status.STEADY
+            break
+        if monitor.due():
+            halt = monitor.report(n_iter, f + shift, gap, size)
+            if halt is not None:
+                status = halt
                 break
-            gap = float(r.max()) - f
-            r[~problem.alive] = 0.0
-            size, moved = loop.replicate(y, r, f, lift)
-            n_iter += 1
-            if options.trace:
-                rows.append((f, gap, size, int(Step.REPLICATE)))
-            if moved <= options.tol**2:
-                status = Status.STEADY
-                break
-            if monitor.due():
-                halt = monitor.report(n_iter, f + shift, gap, size)
-                if halt is not None:
-                    status = halt
-                    break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
     return Outcome(Point.of(y), n_iter, status, rows.trace(shift) if options.trace else None)

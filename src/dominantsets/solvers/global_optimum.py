@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dominantsets._checks import warn
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers.api import make_problem
 from dominantsets.solvers.branch_and_bound import GlobalOptimum, Search, optimise
@@ -13,6 +14,7 @@ from dominantsets.solvers.options import SolverOptions, check_run
 from dominantsets.solvers.result import Status
 
 
+@listening()
 def global_optimum(
     S: Any,
     *,

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dominantsets.compiled import interrupts
 from dominantsets.solvers.result import Status
 
 CHUNK_SECONDS = 0.05  # how long compiled code may run before Python checks again
@@ -55,6 +56,7 @@ class Monitor:
         self.n_left = 0
         self._chunk = 64.0
         self._chunk_began = self._looked = self.began
+        self._listens = interrupts.is_main()  # Ctrl-C is of the main thread's runs, with all their threads
 
     def budget(self) -> int:
         """Steps to ask of compiled code so that it comes back in about 50 ms."""
@@ -71,13 +73,24 @@ class Monitor:
         """Whether it is time to check again."""
         return time.perf_counter() - self._looked >= CHUNK_SECONDS
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed during the run."""
+        return self._listens and interrupts.pressed()
+
+    @property
+    def _pending(self) -> bool:
+        return self._listens and interrupts.pending()
+
     def hurry(self, seconds: float = 0.0) -> None:
         """The user wants to see what there is: no more time than this is left for what can be left out."""
+        if self._listens:
+            interrupts.answer()
         self.deadline = time.perf_counter() + seconds
 
     def out_of_time(self) -> bool:
-        """Whether the budget of time is used up."""
-        return self.deadline is not None and time.perf_counter() >= self.deadline
+        """Whether the budget of time is used up, or Ctrl-C was pressed."""
+        return self._pending or (self.deadline is not None and time.perf_counter() >= self.deadline)
 
     def report(self, n_iter: int, value: float, gap: float, support_size: int) -> Status | None:
         """Tell the callback where the run stands; a status if it has to end here."""
@@ -94,6 +107,8 @@ class Monitor:
             )
             if self.callback(progress):
                 return Status.STOPPED
+        if self._pending:
+            return Status.INTERRUPTED
         return Status.TIME_LIMIT if self.out_of_time() else None
 
 

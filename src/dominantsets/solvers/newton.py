@@ -14,6 +14,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
+from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.passes import PATIENCE
 from dominantsets.similarity.faces import EPS
 from dominantsets.solvers.dual import Dual, DualPoint, Iterate, Jacobian
@@ -200,7 +201,7 @@ def ascend_many(
             points = visit(active, [ascents[k].propose() for k in active])
             for k, point in zip(active, points, strict=True):
                 ascents[k].receive(point)
-    except KeyboardInterrupt:  # between two passes: what each has accepted is whole
+    except Interrupted:  # within a pass on Dask workers: what each has accepted is whole
         halt = Status.INTERRUPTED
     return [ends.get(k, halt or Status.MAX_ITER) for k in range(len(ascents))]
 

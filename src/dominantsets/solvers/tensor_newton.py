@@ -100,42 +100,38 @@ def ascend_together(
     jacobian, newest = trial.jacobian, np.ones(s, dtype=bool)  # where the accepted point is in `trial`
     halt: Status | None = None
     while True:
-        try:
-            bound = 2.0 * dual.reach * points.length
-            rounding = _rounding(dual, points)
-            kappa = dual.least + points.shift
-            sizes = np.maximum(points.mass * kappa, 1.0)  # of the supports, or less
-            settled = bound <= np.maximum(options.tol / points.mass, rounding * (1.0 + sizes))
-            stalled = points.stale >= passes.PATIENCE
-            over = settled | stalled | (points.passes >= options.max_iter)
-            dual.clock.add("newton")
-            if over.any():
-                ends = np.where(settled, 0, np.where(stalled, 1, 2))
-                statuses = [(Status.CONVERGED, Status.STALLED, Status.MAX_ITER)[end] for end in ends]
-                done += _harvest(dual, points, trial, newest, over, statuses)
-                dual.clock.add("supports kept")
-                if over.all():
-                    return done
-                points, rounding = points.only(~over), rounding[~over]
-                if jacobian is not None:
-                    jacobian = dual.chosen(jacobian, np.flatnonzero(~over))
-            best = int(points.f.argmax())
-            value = float(points.f[best] + points.shift[best])
-            halt = monitor.report(int(points.passes[best]), value, float(bound[~over][best]), 0)
-            if halt is not None:
-                break
-            target, stride, level = _proposed(dual, points, jacobian)
-            dual.clock.add("newton")
-            trial = dual.at_host(target, points.shift, level)
-            kappa = dual.least + points.shift  # of those that go on
-            scatter = np.where(kappa > 0.0, np.maximum(dual.trace / np.abs(kappa), 1e-300), np.inf)
-            points, newest = _received(points, target, dual.told(trial), stride, rounding, scatter)
-            if trial.jacobian is not None and jacobian is not None and not newest.all():
-                dual.put_back(trial.jacobian, jacobian, np.flatnonzero(~newest))
-            jacobian = trial.jacobian
-        except KeyboardInterrupt:  # what each has accepted is whole
-            halt = Status.INTERRUPTED
+        bound = 2.0 * dual.reach * points.length
+        rounding = _rounding(dual, points)
+        kappa = dual.least + points.shift
+        sizes = np.maximum(points.mass * kappa, 1.0)  # of the supports, or less
+        settled = bound <= np.maximum(options.tol / points.mass, rounding * (1.0 + sizes))
+        stalled = points.stale >= passes.PATIENCE
+        over = settled | stalled | (points.passes >= options.max_iter)
+        dual.clock.add("newton")
+        if over.any():
+            ends = np.where(settled, 0, np.where(stalled, 1, 2))
+            statuses = [(Status.CONVERGED, Status.STALLED, Status.MAX_ITER)[end] for end in ends]
+            done += _harvest(dual, points, trial, newest, over, statuses)
+            dual.clock.add("supports kept")
+            if over.all():
+                return done
+            points, rounding = points.only(~over), rounding[~over]
+            if jacobian is not None:
+                jacobian = dual.chosen(jacobian, np.flatnonzero(~over))
+        best = int(points.f.argmax())
+        value = float(points.f[best] + points.shift[best])
+        halt = monitor.report(int(points.passes[best]), value, float(bound[~over][best]), 0)
+        if halt is not None:
             break
+        target, stride, level = _proposed(dual, points, jacobian)
+        dual.clock.add("newton")
+        trial = dual.at_host(target, points.shift, level)
+        kappa = dual.least + points.shift  # of those that go on
+        scatter = np.where(kappa > 0.0, np.maximum(dual.trace / np.abs(kappa), 1e-300), np.inf)
+        points, newest = _received(points, target, dual.told(trial), stride, rounding, scatter)
+        if trial.jacobian is not None and jacobian is not None and not newest.all():
+            dual.put_back(trial.jacobian, jacobian, np.flatnonzero(~newest))
+        jacobian = trial.jacobian
     every = np.ones(len(points.number), dtype=bool)
     return done + _harvest(dual, points, None, every, every, [halt] * len(every))
 

@@ -121,14 +121,11 @@ class TensorProblem(HostProblem):
 
     def solve_many(
         self, objects: Ints, options: SolverOptions, monitor: Monitor, n_jobs: int | None = None
-    ) -> tuple[list[DominantSet], bool]:
+    ) -> list[DominantSet]:
         """Solve from many objects, in passes that all of them share."""
         half = options.start == "barycenter"
-        try:
-            points = [self.point_at(int(i), half) for i in objects]
-            return self.solve_starts(points, options, monitor), False
-        except KeyboardInterrupt:  # before the first pass was whole
-            return [], True
+        points = [self.point_at(int(i), half) for i in objects]
+        return self.solve_starts(points, options, monitor)
 
     def solve_each(
         self, starts: Sequence[Point], shifts: Floats, options: SolverOptions, monitor: Monitor

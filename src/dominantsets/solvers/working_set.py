@@ -221,10 +221,7 @@ def solve_working_set(problem: Problem, x: Point, options: SolverOptions, monito
 
 def climb_in_rounds(run: Rounds, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Rounds until the gap is within tolerance."""
-    try:
-        status = _climb(run, options.tol, options.max_iter, monitor)
-    except KeyboardInterrupt:  # weights are set at once, after a round
-        status = Status.INTERRUPTED
+    status = _climb(run, options.tol, options.max_iter, monitor)
     history = run.rounds.trace(run.problem.shift) if options.trace else None
     return Outcome(run.x, run.n_iter, status, history)
 

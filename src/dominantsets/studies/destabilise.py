@@ -26,6 +26,7 @@ import numpy as np
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers.api import make_problem
 from dominantsets.solvers.asymmetric import infect
@@ -42,6 +43,7 @@ TOL, STEPS = 1e-9, 3_000  # of one run of the dynamics
 HELD = 1e-6  # weights below it are on their way to 0
 
 
+@listening()
 def destabilise(
     S: Any,
     max_sets: int | None = None,
@@ -103,16 +105,13 @@ def destabilise(
     options, monitor = SolverOptions("inimdyn", tol=TOL), Monitor(max_time, callback)
     found: list[DominantSet] = []
     search = _Search(A)
-    try:
-        while max_sets is None or len(found) < max_sets:
-            monitor.n_clusters = len(found)
-            clique, n_iter = search.next_clique(monitor)
-            if clique is None:
-                break
-            x = Point(clique, np.full(clique.size, 1.0 / clique.size))
-            found.append(certify(problem, Outcome(x, n_iter, Status.CONVERGED), options))
-    except KeyboardInterrupt:
-        pass
+    while max_sets is None or len(found) < max_sets:
+        monitor.n_clusters = len(found)
+        clique, n_iter = search.next_clique(monitor)
+        if clique is None:
+            break
+        x = Point(clique, np.full(clique.size, 1.0 / clique.size))
+        found.append(certify(problem, Outcome(x, n_iter, Status.CONVERGED), options))
     return found
 
 

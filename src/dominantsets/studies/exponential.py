@@ -30,38 +30,35 @@ def replicate_exponentially(problem: Problem, x: Point, options: SolverOptions, 
     rows = Log()
     n_iter, status = 0, Status.MAX_ITER
     r, f = problem.every_payoff(x)
-    try:
-        while n_iter < options.max_iter:
-            if f + lift <= 0.0:  # no similarity among the support: nothing to gain
-                status = Status.STALLED
+    while n_iter < options.max_iter:
+        if f + lift <= 0.0:  # no similarity among the support: nothing to gain
+            status = Status.STALLED
+            break
+        gap = float(r.max()) - f
+        unit = max(abs(f), abs(shift))
+        inside = r[x.support]
+        while True:
+            new = _multiplied(x, inside, k / (f + lift))
+            r_new, f_new = problem.every_payoff(new)
+            if f_new >= f - 4 * EPS * unit or k <= LEAST * rate:
                 break
-            gap = float(r.max()) - f
-            unit = max(abs(f), abs(shift))
-            inside = r[x.support]
-            while True:
-                new = _multiplied(x, inside, k / (f + lift))
-                r_new, f_new = problem.every_payoff(new)
-                if f_new >= f - 4 * EPS * unit or k <= LEAST * rate:
-                    break
-                k *= 0.5
-            if f_new < f - 4 * EPS * unit:
-                status = Status.STALLED
+            k *= 0.5
+        if f_new < f - 4 * EPS * unit:
+            status = Status.STALLED
+            break
+        n_iter += 1
+        if options.trace:
+            rows.append((f, gap, x.support.size, int(Step.REPLICATE)))
+        moved = _apart(x, new)
+        x, r, f, k = new, r_new, f_new, min(rate, 2.0 * k)
+        if moved <= options.tol:
+            status = Status.STEADY
+            break
+        if monitor.due():
+            halt = monitor.report(n_iter, f + shift, gap, x.support.size)
+            if halt is not None:
+                status = halt
                 break
-            n_iter += 1
-            if options.trace:
-                rows.append((f, gap, x.support.size, int(Step.REPLICATE)))
-            moved = _apart(x, new)
-            x, r, f, k = new, r_new, f_new, min(rate, 2.0 * k)
-            if moved <= options.tol:
-                status = Status.STEADY
-                break
-            if monitor.due():
-                halt = monitor.report(n_iter, f + shift, gap, x.support.size)
-                if halt is not None:
-                    status = halt
-                    break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
     return Outcome(x, n_iter, status, rows.trace(shift) if options.trace else None)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from dominantsets._checks import check_choice
 from dominantsets._typing import Ints
 from dominantsets.clusters.multistart import sampled_start
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.options import STARTS, check_run
@@ -51,6 +52,7 @@ class GraphShift:
         return f"GraphShift({len(self.modes)} modes of {self.labels.size:,} objects)"
 
 
+@listening()
 def graph_shift(
     S: Any,
     *,
@@ -124,13 +126,13 @@ def graph_shift(
     for first in range(0, n, BATCH):
         objects = np.arange(first, min(n, first + BATCH))
         monitor.n_clusters, monitor.n_left = len(register.modes), n - first
-        found, interrupted = problem.solve_many(objects, options, monitor, n_jobs)
+        found = problem.solve_many(objects, options, monitor, n_jobs)
         for i, mode in zip(objects.tolist(), found, strict=False):
             if mode.status in HALTS:
                 end = HALTS[mode.status]
                 break
             labels[i] = register.number(mode)
-        if interrupted:
+        if monitor.interrupted:
             end = End.INTERRUPTED
         if end is not End.ALL_ASSIGNED:
             break

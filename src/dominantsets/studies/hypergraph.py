@@ -39,6 +39,7 @@ import numpy as np
 
 from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import listening
 from dominantsets.solvers.monitor import Callback, Monitor
 from dominantsets.solvers.nearby import EPS, PROVABLE, curvature_on_face, strict_nearby
 from dominantsets.solvers.options import SolverOptions, check_run, weights_of
@@ -107,6 +108,7 @@ class _Near:
         return self._problem.payoffs(farther) - self._r
 
 
+@listening()
 def solve_hypergraph(
     edges: Any,
     weights: Any = None,
@@ -227,33 +229,30 @@ def _exchange(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: M
     """Pairwise steps, until the recomputed gap is within tolerance or nothing gets better."""
     rows = Log()
     n_iter, stale, best, status = 0, 0, (-np.inf, np.inf), Status.MAX_ITER
-    try:
+    r = problem.payoffs(x)
+    while n_iter < options.max_iter:
+        budget = min(monitor.budget(), options.max_iter - n_iter, REFRESH)
+        record = np.empty((budget if options.trace else 0, 4))
+        code, steps = compiled.pairwise(problem.edges, x, r, options.tol, budget, record)
+        if options.trace:
+            rows.extend(record[:steps].tolist())
+        n_iter += steps
+        monitor.calibrate(steps)
+        x /= x.sum()
         r = problem.payoffs(x)
-        while n_iter < options.max_iter:
-            budget = min(monitor.budget(), options.max_iter - n_iter, REFRESH)
-            record = np.empty((budget if options.trace else 0, 4))
-            code, steps = compiled.pairwise(problem.edges, x, r, options.tol, budget, record)
-            if options.trace:
-                rows.extend(record[:steps].tolist())
-            n_iter += steps
-            monitor.calibrate(steps)
-            x /= x.sum()
-            r = problem.payoffs(x)
-            top, low, mean, size = compiled.survey(x, r)
-            gap = float(r[top]) - mean
-            if code == compiled.LOOK:
-                better = mean > best[0] * (1.0 + 4 * EPS) or gap < 0.9 * best[1]
-                stale = 0 if better else stale + 1
-                best = (max(mean, best[0]), min(gap, best[1]))
-                if gap <= options.tol * mean or top == low or stale >= PATIENCE:
-                    status = Status.CONVERGED  # the certificate looks again, and may say stalled
-                    break
-            halt = monitor.report(n_iter, mean, gap, size)
-            if halt is not None:
-                status = halt
+        top, low, mean, size = compiled.survey(x, r)
+        gap = float(r[top]) - mean
+        if code == compiled.LOOK:
+            better = mean > best[0] * (1.0 + 4 * EPS) or gap < 0.9 * best[1]
+            stale = 0 if better else stale + 1
+            best = (max(mean, best[0]), min(gap, best[1]))
+            if gap <= options.tol * mean or top == low or stale >= PATIENCE:
+                status = Status.CONVERGED  # the certificate looks again, and may say stalled
                 break
-    except KeyboardInterrupt:  # between two compiled chunks, so the weights are whole
-        status = Status.INTERRUPTED
+        halt = monitor.report(n_iter, mean, gap, size)
+        if halt is not None:
+            status = halt
+            break
     history = rows.trace(0.0) if options.trace else None
     return Outcome(Point.of(x), n_iter, status, history)
 
@@ -262,31 +261,28 @@ def _grow(problem: Hypergraph, x: Floats, options: SolverOptions, monitor: Monit
     """Baum and Eagon's dynamics, until two iterates are no more than tol apart."""
     rows = Log()
     n_iter, status = 0, Status.MAX_ITER
-    try:
-        while n_iter < options.max_iter:
-            r = problem.payoffs(x)
-            mean = float(x @ r)
-            if mean <= 0.0:  # no edge within the support: 0/0
-                status = Status.STALLED
+    while n_iter < options.max_iter:
+        r = problem.payoffs(x)
+        mean = float(x @ r)
+        if mean <= 0.0:  # no edge within the support: 0/0
+            status = Status.STALLED
+            break
+        gap, size = float(r.max()) - mean, int(np.count_nonzero(x))
+        new = x * (r / mean)
+        new[new < UNDERFLOW] = 0.0
+        new /= new.sum()
+        moved, x = float(np.square(new - x).sum()), new
+        n_iter += 1
+        if options.trace:
+            rows.append((mean, gap, size, int(Step.REPLICATE)))
+        if moved <= options.tol**2:
+            status = Status.STEADY
+            break
+        if monitor.due():
+            halt = monitor.report(n_iter, mean, gap, size)
+            if halt is not None:
+                status = halt
                 break
-            gap, size = float(r.max()) - mean, int(np.count_nonzero(x))
-            new = x * (r / mean)
-            new[new < UNDERFLOW] = 0.0
-            new /= new.sum()
-            moved, x = float(np.square(new - x).sum()), new
-            n_iter += 1
-            if options.trace:
-                rows.append((mean, gap, size, int(Step.REPLICATE)))
-            if moved <= options.tol**2:
-                status = Status.STEADY
-                break
-            if monitor.due():
-                halt = monitor.report(n_iter, mean, gap, size)
-                if halt is not None:
-                    status = halt
-                    break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
     return Outcome(Point.of(x), n_iter, status, rows.trace(0.0) if options.trace else None)
 
 

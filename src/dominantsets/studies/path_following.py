@@ -35,10 +35,7 @@ SLACK = 1e-9  # how far below the cap, relative, a weight is that it does not bi
 def follow_path(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """Rise from equal weights of all objects that are alive; x is not used, see :class:`SolverOptions`."""
     path = _Path(problem)
-    try:
-        status = path.rise(float(options.parameter("growth")), options.max_iter, monitor)
-    except KeyboardInterrupt:  # weights are set at once, after a step
-        status = Status.INTERRUPTED
+    status = path.rise(float(options.parameter("growth")), options.max_iter, monitor)
     x = path.point()
     last = Outcome(x, 0, status, None)
     if status is Status.CONVERGED:

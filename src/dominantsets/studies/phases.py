@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import as_similarity
 from dominantsets.solvers.api import make_problem
 from dominantsets.solvers.certificate import certify
@@ -72,6 +73,7 @@ class _Film:
         return steps, np.array([x for _, x in self._frames]).reshape(steps.size, self._n)
 
 
+@listening()
 def trajectory(
     S: Any,
     *,
@@ -144,10 +146,7 @@ def trajectory(
     monitor, film = Monitor(max_time, callback), _Film(problem.n)
     monitor.n_left = problem.n
     run = Dynamics(problem, starting_point(problem, options.begin(start)), options, film.look)
-    try:
-        status = run.run(None, monitor)
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
+    status = run.run(None, monitor)
     times = film.last_seen + 1  # weights that vanished without a cut
     times[run.objects] = -1
     for cut in run.cuts:

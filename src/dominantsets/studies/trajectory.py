@@ -162,10 +162,7 @@ class Dynamics:
 def solve_trajectory(problem: Problem, x: Point, options: SolverOptions, monitor: Monitor) -> Outcome:
     """The first cut of replicator dynamics from x, pruned."""
     run = Dynamics(problem, x, options)
-    try:
-        status = run.run(1, monitor)
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
+    status = run.run(1, monitor)
     return run.pruned(options, monitor, status)
 
 

@@ -17,7 +17,7 @@ import typer
 
 from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets.app.commands._interrupts import at_work
-from dominantsets.compiled.interrupts import kept
+from dominantsets.compiled.interrupts import check, listening
 
 if TYPE_CHECKING:
     from dominantsets.app.files import Table
@@ -165,11 +165,13 @@ def command_line() -> str:
 
 
 @contextmanager
-def in_a_sentence() -> Iterator[list[str | Path]]:
+def in_a_sentence(draws: bool = False) -> Iterator[list[str | Path]]:
     """Whatever goes wrong is one sentence and an exit code; what is written by then is put into the list."""
     written: list[str | Path] = []
     try:
-        with memory_explained(NO_MEMORY), at_work(), kept():
+        if draws:  # half a second, in which the flag would not be read; here Ctrl-C ends the process
+            import dominantsets.plotting  # noqa: F401
+        with memory_explained(NO_MEMORY), at_work(), listening():
             yield written
     except BrokenPipeError:  # the reader of a pipe has gone: not an error
         sys.stderr.close()
@@ -186,6 +188,8 @@ def is_drawn(interrupted: bool) -> bool:
     """Whether pictures are made: not after Ctrl-C, which is answered at once."""
     if interrupted:
         say("interrupted: the labels are written, pictures are left out.")
+    else:
+        check()
     return not interrupted
 
 
@@ -194,6 +198,7 @@ def spoken(quiet: bool) -> Iterator[None]:
     """What a fit warns of is a line each, once; that it compiles is one, too."""
     from dominantsets.compiled.jit import telling
 
+    check()  # Ctrl-C while the file was read: a fit would answer it with next to nothing
     with warnings.catch_warnings(record=True) as caught, telling(lambda: None if quiet else say(COMPILING)):
         warnings.simplefilter("always")
         yield

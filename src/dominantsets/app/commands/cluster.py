@@ -108,7 +108,7 @@ def cluster(
 
     logging.basicConfig(level=log_level.upper(), format="dominantsets: %(message)s")
     began = time.perf_counter()
-    with in_a_sentence() as written:
+    with in_a_sentence((plot or report) is not None) as written:
         job = Job(
             n_clusters=n_clusters,
             affinity=affinity,
@@ -170,6 +170,7 @@ def cluster(
             from dominantsets.app.result_page import page_of
 
             files.write_text(report, page_of(result, Path(file).name, command_line()).html())
+            written.append(report)
     if not quiet:
         sys.stderr.write(f"{result.line()}, {time.perf_counter() - began:.1f} s\n")
     if result.interrupted:

@@ -86,7 +86,7 @@ def hierarchy(
     from dominantsets.app.job import Job
 
     began = time.perf_counter()
-    with in_a_sentence() as written:
+    with in_a_sentence(plot is not None) as written:
         job = Job(
             affinity=affinity,
             affinity_params=params_of(affinity_param),
@@ -118,6 +118,7 @@ def hierarchy(
         if plot is not None and is_drawn(grown.interrupted):
             with files.replacing(plot) as draft:
                 grown.draw(draft, max(cut) if cut else None)
+            written.append(plot)
     if not quiet:
         sys.stderr.write(f"{grown.line()}, {time.perf_counter() - began:.1f} s\n")
     if grown.partial:

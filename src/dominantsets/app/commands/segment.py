@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dominantsets.app.commands._common import PICTURES, Quiet, fail, in_a_sentence, say, spoken
+from dominantsets.compiled.interrupts import check
 
 SEGMENTS = 5  # where neither a number nor strokes are given
 
@@ -86,7 +87,10 @@ def segment(
         written.append(output)
         if figure is not None:
             with files.replacing(figure) as draft:
-                SegmentationDisplay.from_segmentation(found, pixels).figure_.savefig(draft, dpi=130)
+                drawn = SegmentationDisplay.from_segmentation(found, pixels).figure_
+                check()
+                drawn.savefig(draft, dpi=130)
+            written.append(figure)
     if quiet:
         return
     sizes = np.unique(found.labels, return_counts=True)[1] / found.labels.size

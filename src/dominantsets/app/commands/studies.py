@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dominantsets.app.commands._common import INTERRUPTED, PARTIAL, Which, command_line, fail
-from dominantsets.app.commands._interrupts import at_work_until_pressed
+from dominantsets.app.commands._interrupts import at_work
+from dominantsets.compiled.interrupts import all_or_nothing, check, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,8 +49,8 @@ def demo(
     page, began = Report("dominantsets: a demonstration"), time.perf_counter()
     page.text("Everything below was computed on this machine just now, from data that ship with the library.")
     try:
-        with at_work_until_pressed() as check:
-            _tell(stories(), page, console, out, check)
+        with at_work(), all_or_nothing(), listening():  # a story of fits that were interrupted is not told
+            _tell(stories(), page, console, out)
     except KeyboardInterrupt:
         page.text("Interrupted here: this page is partial.", "warning")
         files.write_text(out / "demo.html", page.html())
@@ -66,9 +67,7 @@ def demo(
     )
 
 
-def _tell(
-    parts: Iterator[Story], page: Report, console: Console, out: Path, check: Callable[[], None]
-) -> None:
+def _tell(parts: Iterator[Story], page: Report, console: Console, out: Path) -> None:
     """Story after story, on the console and on the page."""
     from rich.console import Console
     from rich.table import Table
@@ -79,7 +78,7 @@ def _tell(
     while True:
         with Console(stderr=True).status("clustering (the first run compiles) ..."):
             story = next(parts, None)
-        check()  # a story of fits that were interrupted is not told
+        check()
         if story is None:
             break
         page.section(story.title).text(story.text)
@@ -140,14 +139,14 @@ def reproduce(
     try:
         out.mkdir(parents=True, exist_ok=True)
         bar = Progress(*columns, console=Console(stderr=True))
-        with at_work_until_pressed() as check, bar:
+        with at_work(), all_or_nothing(), listening(), bar:
             tasks = {name: bar.add_task(name, total=None) for name in names}
 
             def tell(name: str, done: int, total: int) -> None:
                 bar.update(tasks[name], completed=done, total=total)
 
             left_out = reproduce_studies(
-                names, out, quick=quick, literal=literal, command=command_line(), tell=tell, check=check
+                names, out, quick=quick, literal=literal, command=command_line(), tell=tell
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"dominantsets: stopped; what is done is kept in {out}, run it again to go on.\n")

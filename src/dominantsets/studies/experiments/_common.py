@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from dominantsets.app.files import replacing, write_text
 from dominantsets.app.report import Report
 from dominantsets.clusters.peeling import peel
+from dominantsets.compiled.interrupts import all_or_nothing, check
 from dominantsets.solvers import DominantSet
 from dominantsets.studies.experiments.paper import CLAIMS
 
@@ -66,19 +67,17 @@ def run_study(
     *,
     quick: bool = False,
     literal: bool = False,
-    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, int]]:
     """Work through a study, and yield (parts done, parts in all); rows are kept after every part.
 
-    ``check`` is called before: after Ctrl-C it raises KeyboardInterrupt, and rows of solves that were
-    interrupted are not kept.
+    Ctrl-C raises KeyboardInterrupt: rows of solves that were interrupted are not kept.
     """
     cells = study.cells(quick, literal)
     store = Store(out / f"{study.name}.csv")
     for done, cell in enumerate(cells):
         yield done, len(cells)
         if not store.has(cell):
-            with warnings.catch_warnings():
+            with all_or_nothing(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they would say is in the rows
                 rows = study.work(cell)
             check()
@@ -186,6 +185,7 @@ def figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.
     """A figure and its axes, as a grid."""
     from dominantsets.plotting import plt
 
+    check()
     return plt.subplots(
         rows, columns, figsize=(size[0] * columns, size[1] * rows), layout="constrained", squeeze=False
     )
@@ -200,9 +200,9 @@ def close(picture: Any) -> None:
 
 def save(page: Page, picture: Any, out: Path, name: str, caption: str, dpi: int = 90) -> None:
     """Save a figure in the folder, and show it on the page."""
+    data = page.figure(picture, caption, dpi=dpi)
     with replacing(out / f"{name}.png") as draft:
-        picture.savefig(draft, dpi=dpi)
-    page.figure(picture, caption, dpi=dpi)
+        Path(draft).write_bytes(data)
     close(picture)
 
 

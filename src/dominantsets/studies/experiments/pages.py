@@ -22,7 +22,6 @@ def reproduce_studies(
     literal: bool = False,
     command: str = "",
     tell: Callable[[str, int, int], None] | None = None,
-    check: Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
     """Run studies and write report.html; the reasons of those that could not be made here.
 
@@ -40,8 +39,6 @@ def reproduce_studies(
         How it was asked for, for the page.
     tell : callable, optional
         Called with a study's name, parts done and parts in all.
-    check : callable
-        Called before the rows of a part are kept; it may raise KeyboardInterrupt.
 
     Returns
     -------
@@ -54,7 +51,7 @@ def reproduce_studies(
     clock = _Clock(out / "durations.json")
     for name in names:
         try:
-            for done, total in run_study(STUDIES[name], out, quick=quick, literal=literal, check=check):
+            for done, total in run_study(STUDIES[name], out, quick=quick, literal=literal):
                 clock.add(name)
                 if tell is not None:
                     tell(name, done, total)
