@@ -16,6 +16,7 @@ from dominantsets.rows.base import Block, Rows
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
 from dominantsets.similarity.graph import GraphSurvey, check_graph, not_symmetric, require_similar
+from dominantsets.similarity.source import as_given
 
 KEPT_EDGES = 2**24  # edges of fetched rows that are kept (256 MB)
 
@@ -115,9 +116,6 @@ class ChunkGraph(Similarity):
     def fingerprint(self) -> str:
         return self.rows.fingerprint()
 
-    def as_given(self, per_object: NDArray[Any]) -> Any:
-        return self.rows.as_given(per_object)
-
     def rows_at(self, objects: Ints) -> list[tuple[Ints, Floats]]:
         """Ends and weights of the edges of objects; one round for those that are not known."""
         missing = np.array([i for i in objects.tolist() if i not in self._known], dtype=np.int64)
@@ -174,6 +172,11 @@ class ChunkGraph(Similarity):
 
     def degrees(self, random_state: Any = 0) -> Floats:
         return np.concatenate(self.rows.ask(_degrees))
+
+
+@as_given.register(ChunkGraph)
+def _as_given(similarity: ChunkGraph, per_object: NDArray[Any]) -> Any:
+    return similarity.rows.as_given(per_object)
 
 
 def _check(looks: list[_Survey], n: int) -> None:

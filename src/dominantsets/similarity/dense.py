@@ -13,6 +13,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import matrices as _arrays
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.similarity.arrivals import Arrivals, arrivals_of
 from dominantsets.similarity.base import Similarity, hashed, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
@@ -72,19 +73,6 @@ class Dense(Similarity):
         _arrays.take_block(self._A, np.asarray(rows), np.asarray(cols), out)
         return out
 
-    def arriving(self, new: Any) -> Any:
-        """Rows of similarities; that of an object itself gets its self-similarity: diagonals are ignored."""
-        if sp.issparse(new):
-            return new
-        rows = np.ascontiguousarray(new, dtype=self._A.dtype)
-        known = {hash(row.tobytes()): j for j, row in enumerate(self._A)}
-        names = [known.get(hash(row.tobytes()), -1) for row in rows]
-        own = [(i, j) for i, j in enumerate(names) if j >= 0 and np.array_equal(rows[i], self._A[j])]
-        filled = np.array(new, dtype=np.float64)
-        for i, j in own:
-            filled[i, j] = self.self_similarity
-        return filled
-
     def cross(self, new: Any, cols: Ints) -> Floats:
         chosen = new[:, np.asarray(cols)]
         chosen = chosen.toarray() if sp.issparse(chosen) else chosen
@@ -94,9 +82,6 @@ class Dense(Similarity):
         column: Floats = self._A[i].astype(np.float64)
         column[i] = 0.0
         return column
-
-    def entry(self, i: int, j: int) -> float:
-        return 0.0 if i == j else float(self._A[i, j])
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         if self._A.dtype == np.float64 and support.size > self.n // 2:
@@ -115,6 +100,29 @@ class Dense(Similarity):
     def toarray(self) -> Floats:
         every = np.arange(self.n)
         return off_diagonal(self._A.astype(np.float64), every, every)
+
+
+class DenseArrivals(Arrivals):
+    """Rows of similarities to all objects."""
+
+    of: Dense
+
+    def arriving(self, new: Any) -> Any:
+        """The similarity of an object to itself becomes its self-similarity: diagonals are ignored."""
+        if sp.issparse(new):
+            return new
+        A = self.of.stored
+        rows = np.ascontiguousarray(new, dtype=A.dtype)
+        known = {hash(row.tobytes()): j for j, row in enumerate(A)}
+        names = [known.get(hash(row.tobytes()), -1) for row in rows]
+        own = [(i, j) for i, j in enumerate(names) if j >= 0 and np.array_equal(rows[i], A[j])]
+        filled = np.array(new, dtype=np.float64)
+        for i, j in own:
+            filled[i, j] = self.of.self_similarity
+        return filled
+
+
+arrivals_of.register(Dense, DenseArrivals)
 
 
 def checked_distances(D: Any) -> Any:

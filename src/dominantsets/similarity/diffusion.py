@@ -15,9 +15,9 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.memory import InMemory
-from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
-from dominantsets.similarity.low_rank import LowRank
+from dominantsets.similarity.located import Coordinates, located, of_rows
+from dominantsets.similarity.low_rank import LowRank, LowRankPoints
 from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.single_linkage import prim
 from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
@@ -55,11 +55,11 @@ class Diffusion(LowRank):
     >>> from dominantsets import as_similarity
     >>> X = np.repeat([[0.0], [100.0]], 20, axis=0) + np.tile(np.arange(20.0), 2)[:, None]
     >>> S = as_similarity(X, "diffusion", n_neighbors=6, n_components=2)
-    >>> round(S.entry(0, 19), 2), round(S.entry(0, 20), 2)  # of one group, of two
-    (2.0, 1.0)
+    >>> S.column(0)[[19, 20]].round(2)  # of one group, of two
+    array([2., 1.])
     """
 
-    has_clouds = False
+    n_groups: int | None = None  # how many the gap of the eigenvalues tells of
 
     def __init__(
         self,
@@ -100,11 +100,6 @@ class Diffusion(LowRank):
         super().__init__(InMemory(self._psi), COSINE)
         self.n_features = d
 
-    def coordinates(self, objects: Ints) -> Coordinates:
-        """On as many axes as there are components: many groups have no few principal ones."""
-        assert self.self_similarity is not None
-        return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
-
     def moved(self, new: Any) -> Floats:
         new = normalize(new) if self._cosine else new
         near = self._graph.neighbors_of(new)
@@ -119,6 +114,25 @@ class Diffusion(LowRank):
         copies, originals = _copies(squares, near)
         places[copies] = self._psi[originals]
         return np.asarray(places)
+
+
+class DiffusionPoints(LowRankPoints):
+    """Directions of the spectral embedding."""
+
+    of: Diffusion
+    has_clouds = False
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.of.n_groups
+
+    def coordinates(self, objects: Ints) -> Coordinates:
+        """On as many axes as there are components: many groups have no few principal ones."""
+        assert self.of.self_similarity is not None
+        return of_rows(np.sqrt(0.5) * self.of.rows_of(objects), self.of.self_similarity, self.of.rows.d)
+
+
+located.register(Diffusion, DiffusionPoints)
 
 
 def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:

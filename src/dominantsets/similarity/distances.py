@@ -46,10 +46,6 @@ class FromDistances(Dense):
         D = np.asarray(new.toarray() if sp.issparse(new) else new, dtype=np.float64)
         return self._of(D[:, np.asarray(cols)])
 
-    def self_similarities_of_new(self, new: Any) -> Floats:
-        assert self.self_similarity is not None
-        return np.full(new.shape[0], self.self_similarity)
-
 
 THEN = ("path", "sqeuclidean", "euclidean", "rbf")
 

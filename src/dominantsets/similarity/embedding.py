@@ -151,7 +151,7 @@ def embedding(
     >>> from dominantsets import as_similarity
     >>> X = np.repeat([[0.0], [100.0]], 20, axis=0) + np.tile(np.arange(20.0), 2)[:, None]
     >>> S = as_similarity(X, "embedding", n_neighbors=6)
-    >>> S.entry(0, 19) > 0.0, S.entry(0, 20)
+    >>> S.column(0)[19] > 0.0, S.column(0)[20]
     (True, 0.0)
     """
     make = THEN[check_choice("then", then, THEN)]

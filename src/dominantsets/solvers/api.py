@@ -15,6 +15,9 @@ from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.copies import fold
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
@@ -70,8 +73,8 @@ def make_problem(
     ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
     numbers of objects that each stands for, which divide both.
     """
-    similarity = similarity.for_solving()
-    module, name = PROBLEMS[similarity.posed_as(shift)]
+    similarity = solving_of(similarity).for_solving()
+    module, name = PROBLEMS[solving_of(similarity).posed_as(shift)]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )
@@ -108,10 +111,11 @@ class HostProblem(Problem):
         return certify(problem, outcome, options)
 
     def room_of(self, objects: Ints) -> float | None:
-        kappa = self.similarity.kappa_of(objects, self.shift_of(objects))
-        if self.similarity.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
+        bounds = bounds_of(self.similarity)
+        kappa = bounds.kappa_of(objects, self.shift_of(objects))
+        if bounds.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
             return None
-        if min(objects.size, self.similarity.terms) > DENSE_LIMIT:
+        if min(objects.size, bounds.terms) > DENSE_LIMIT:
             return None
         return Jacobian(self.similarity.jacobian_of(objects, kappa)).room(objects.size)
 
@@ -306,7 +310,7 @@ def solve(
             return found
         options = started_at(options, seeds, similarity.n)
     if weights is None and seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
-        folded = similarity.folded()
+        folded = fold(similarity)
     if folded is not None:
         similarity, weights, _ = folded
     problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
@@ -319,7 +323,8 @@ def solve(
         say_if_lost(found, seeds)
     if folded is not None:
         return unfolded(found, folded)
-    if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
+    solving = solving_of(problem.similarity)
+    if problem.extra is None and found.global_gap is None and solving.concave(problem.shift):
         error = problem.payoff_error(Point(found.members, found.weights))
         return replace(found, global_gap=2.0 * (found.gap + error))
     return found

@@ -26,6 +26,7 @@ from dominantsets.rows.base import blas
 from dominantsets.rows.memory import PIECE_BYTES
 from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.low_rank import require_concave
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers.problem import Problem
 
 SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
@@ -64,7 +65,7 @@ class Dual:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.similarity = similarity = problem.similarity.require_dual()
+        self.similarity = similarity = solving_of(problem.similarity).require_dual()
         self.local = local = similarity.local
         self.rows = rows = local.rows
         self.shift, self.d = problem.shift, rows.d
