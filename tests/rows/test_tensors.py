@@ -23,7 +23,10 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
+from dominantsets.labels.refinement import diagonal_of
 from dominantsets.rows.base import Cores
+from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, Problem, SolverOptions, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
@@ -85,9 +88,11 @@ def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     plain = as_similarity(X, kind, **params)
     for rows in (new, torch.tensor(new, device=device)):
         np.testing.assert_allclose(S.cross(rows, support), plain.cross(new, support), **close)
-        np.testing.assert_allclose(
-            S.payoff(rows, support, weights), plain.payoff(new, support, weights), **close
+        ours, theirs = (
+            arrivals.payoff_of(given, arrivals.summarise(support, weights))
+            for arrivals, given in ((arrivals_of(S), rows), (arrivals_of(plain), new))
         )
+        np.testing.assert_allclose(ours, theirs, **close)
 
 
 @pytest.mark.parametrize("kind", ["rbf", "laplacian"])
@@ -617,11 +622,11 @@ def test_coordinates_and_nearest_centres_are_those_of_the_cpu(kind, device, monk
     clusters = {where: list(found) for where, found in run.items()}
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
     objects = np.arange(0, 400, 7)
-    here, there = theirs.coordinates(objects), ours.coordinates(objects)
+    here, there = located(theirs).coordinates(objects), located(ours).coordinates(objects)
     np.testing.assert_allclose(there.rows, here.rows, atol=1e-9 * np.abs(here.rows).max())
     np.testing.assert_allclose(there.extra, here.extra, atol=1e-9 * np.square(here.rows).max())
     assert there.own == pytest.approx(here.own)
-    full = theirs.toarray() + np.diag(theirs.diagonal())
+    full = theirs.toarray() + np.diag(diagonal_of(theirs))
     for size in (2**28, 64):
         monkeypatch.setitem(tensors.BLOCK_NUMBERS, device, size)
         rates, constants = np.array([2.0, 0.5, 1.0]), np.array([0.0, 1.0, -2.0])
@@ -632,13 +637,13 @@ def test_coordinates_and_nearest_centres_are_those_of_the_cpu(kind, device, monk
             for k, cluster in enumerate(clusters[where]):
                 x = np.zeros(400)
                 x[cluster.members] = cluster.weights
-                mixtures.append(S.centre(cluster.members, cluster.weights))
+                mixtures.append(arrivals_of(S).summarise(cluster.members, cluster.weights))
                 inside[k] = x @ full @ x
                 away = 0.5 * (full.diagonal() - 2.0 * full @ x + inside[k])
                 scores[:, k] = constants[k] - rates[k] * away
             cores[where] = Cores(mixtures, inside, rates, constants)
         for S, where in ((theirs, False), (ours, True)):
-            best, score = S.nearest(cores[where])
+            best, score = located(S).nearest(cores[where])
             np.testing.assert_array_equal(best, scores.argmax(axis=1))
             np.testing.assert_allclose(score, scores.max(axis=1), atol=1e-9 * np.abs(scores).max())
     one, other = run[False]._problem, run[True]._problem  # the last cluster is not removed
