@@ -15,9 +15,9 @@ from scipy.special import gammaincc
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey, blas
-from dominantsets.rows.memory import PIECE_BYTES, kernel_lengths, kernel_rows, local
+from dominantsets.compiled.threads import GRAIN, blas, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.arrays import PIECE_BYTES, kernel_lengths, kernel_rows, local
+from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey
 from dominantsets.rows.rule import Rule
 
 _NOBODY = np.empty(0, dtype=bool)

@@ -15,8 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT, expect
-from dominantsets.compiled.threads import N_THREADS, parallel_map, row_blocks
-from dominantsets.rows.base import blas
+from dominantsets.compiled.threads import N_THREADS, blas, parallel_map, row_blocks
 
 NUMBERS = 2**22  # products that are held at once
 BLOCK = 2048  # points that a thread takes at a time

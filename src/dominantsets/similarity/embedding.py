@@ -12,8 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import embedding as _compiled
-from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.rows.base import blas
+from dominantsets.compiled.threads import blas, parallel_map, thread_slices
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.formulas import SQEUCLIDEAN
 from dominantsets.similarity.low_rank import LowRank

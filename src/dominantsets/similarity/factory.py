@@ -200,7 +200,7 @@ def _elsewhere(
 
 
 def _in_chunks(device: Any, X: Any, graph: bool) -> Rows:
-    from dominantsets.rows.chunks import rows_of_dask  # only where there is Dask
+    from dominantsets.rows.from_dask import rows_of_dask  # only where there is Dask
 
     return rows_of_dask(X, graph, device)
 

@@ -16,8 +16,9 @@ from sklearn.utils import check_random_state
 from dominantsets._checks import check_int, check_real, memory_available
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, single_threaded, thread_slices
+from dominantsets.rows.arrays import ArrayRows, kernel_lengths, kernel_rows
 from dominantsets.rows.base import Recipe, Rows
-from dominantsets.rows.memory import ArrayRows, InMemory, kernel_lengths, kernel_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import Few
 from dominantsets.similarity.arrivals import detached
 from dominantsets.similarity.base import HASHED, Similarity, evenly, hashed, off_diagonal

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
+from dominantsets.rows.arrays import FormulaRows, formula_rows, local
 from dominantsets.rows.base import DESCRIBED, Cores, Detached, Mixture, Recipe, Rows, Sums
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
+from dominantsets.rows.memory import InMemory
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity.arrivals import Arrivals, arrivals_of, detached
 from dominantsets.similarity.base import Similarity, off_diagonal

@@ -21,9 +21,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import blas
-from dominantsets.rows.memory import PIECE_BYTES
+from dominantsets.compiled.threads import GRAIN, blas, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.arrays import PIECE_BYTES
 from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.similarity.solving import solving_of
