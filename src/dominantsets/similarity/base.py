@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
+from dominantsets.rows.base import Rows
 
 HASHED = 256  # objects with hashed similarities, where only a function can reach the data
 
@@ -80,14 +81,14 @@ class Similarity(ABC):
     is_sparse : bool
         Whether most similarities are 0 and ``sparse_gradient`` finds the others without a look at all
         objects.
-    in_memory : bool
-        Whether what it is made of is in the memory of this process.
     structure : str
         What the objects are, which says how a fit goes: "points" of a feature space, as ``located`` gives
         them, "ellipses" (points, each cluster with a metric of its own, see ``for_cluster``), a "network"
         whose edges are the data, a "tree", or "graph" (the neighbors of points, or a graph in pieces).
     costs_all_pairs : bool
         Whether a product with all objects of a cluster costs as many similarities as there are pairs.
+    rows : Rows or None
+        The store of the rows that similarities are made of, where there is one.
     """
 
     n: int
@@ -101,13 +102,15 @@ class Similarity(ABC):
     is_sparse: bool = False
     structure: str = "points"
     costs_all_pairs: bool = True
+    rows: Rows | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n:,} objects)"
 
     @property
     def in_memory(self) -> bool:
-        return True
+        """Whether what it is made of is in the memory of this process."""
+        return self.rows is None or self.rows.home == "memory"
 
     @abstractmethod
     def block(self, rows: Ints, cols: Ints) -> Floats:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Block, Rows
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
 from dominantsets.similarity.graph import GraphSurvey, check_graph, not_symmetric, require_similar
-from dominantsets.similarity.source import as_given
 
 KEPT_EDGES = 2**24  # edges of fetched rows that are kept (256 MB)
 
@@ -90,13 +88,10 @@ class ChunkGraph(Similarity):
     The row sums come here, eight bytes per object: the next start is the object with the largest.
     """
 
+    rows: Rows
     is_sparse = True
     structure = "graph"
     costs_all_pairs = False
-
-    @property
-    def in_memory(self) -> bool:
-        return False
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -172,11 +167,6 @@ class ChunkGraph(Similarity):
 
     def degrees(self, random_state: Any = 0) -> Floats:
         return np.concatenate(self.rows.ask(_degrees))
-
-
-@as_given.register(ChunkGraph)
-def _as_given(similarity: ChunkGraph, per_object: NDArray[Any]) -> Any:
-    return similarity.rows.as_given(per_object)
 
 
 def _check(looks: list[_Survey], n: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import NamedTuple
@@ -44,26 +43,6 @@ def by_eigenvectors(A: Floats, shift: float | Floats) -> Expansion:
     return Expansion(rows, np.zeros(len(A)), np.full(1, own), 0.0, error)
 
 
-def top_of(A: Floats, a: Floats) -> float:
-    """The largest eigenvalue of A - (1 a' + a 1') / 2, rounded up."""
-    values = np.linalg.eigvalsh(A - 0.5 * np.add.outer(a, a))
-    return float(values[-1] + 1e-9 * np.abs(values).max())
-
-
-def top_by_products(product_with: Callable[[Floats], Floats], n: int, rounds: int) -> float:
-    r"""An upper bound of the largest eigenvalue of a matrix without negative entries.
-
-    It is at most :math:`\max_i (A y)_i / y_i` for every y > 0, of which the smallest of some rounds counts.
-    """
-    y, top = np.ones(n), np.inf
-    for _ in range(rounds):
-        product = product_with(y)
-        top = min(top, float((product / y).max(initial=0.0)))
-        # half of the last y keeps it positive, and from swinging between two sides
-        y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
-    return top * (1.0 + 1e-9)
-
-
 @dataclass(frozen=True)
 class Expandable:
     """A similarity written out as rows: for searches of the global optimum, of all sets, and for seeds."""
@@ -92,13 +71,20 @@ class Expandable:
         An upper bound of :math:`x^T C x / |x|^2` for :math:`x \ge 0` on the others, with
         :math:`C = A - (1 a^T + a 1^T) / 2` and a the mean of the seeds' columns: its largest eigenvalue, for
         few objects. Else that of A, which has no negative entries, so that it is at most
-        :math:`\max_i (A y)_i / y_i` for every y > 0.
+        :math:`\max_i (A y)_i / y_i` for every y > 0, of which the smallest of some rounds counts.
         """
         others = np.setdiff1d(np.arange(self.of.n), seeds, assume_unique=True)
         if others.size <= FEW:
-            return top_of(self.of.block(others, others), self.of.block(others, seeds).mean(axis=1))
-        rounds = 1 if self.of.costs_all_pairs and self.of.n > LOOKED_AT else ROUNDS
-        return top_by_products(lambda y: self.of.gradient(others, y)[others], others.size, rounds)
+            a = self.of.block(others, seeds).mean(axis=1)
+            values = np.linalg.eigvalsh(self.of.block(others, others) - 0.5 * np.add.outer(a, a))
+            return float(values[-1] + 1e-9 * np.abs(values).max())
+        y, top = np.ones(others.size), np.inf
+        for _ in range(1 if self.of.costs_all_pairs and self.of.n > LOOKED_AT else ROUNDS):
+            product = self.of.gradient(others, y)[others]
+            top = min(top, float((product / y).max(initial=0.0)))
+            # half of the last y keeps it positive, and from swinging between two sides
+            y = 0.5 * y + 0.5 * product / max(float(product.max(initial=0.0)), 1e-300)
+        return top * (1.0 + 1e-9)
 
 
 @singledispatch

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Recipe, Rows
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.bounds import Bounds, bounds_of
-from dominantsets.similarity.source import as_given, describable, describe, device_of
+from dominantsets.similarity.source import describable, describe
 
 
 class OfRows(Similarity):
@@ -24,10 +22,6 @@ class OfRows(Similarity):
     def formula(self) -> Any:
         """What makes similarities of rows."""
         return self.recipe.formula
-
-    @property
-    def in_memory(self) -> bool:
-        return self.rows.home == "memory"
 
     def rows_of(self, objects: Ints) -> Floats:
         """The rows of chosen objects, as the formula sees them."""
@@ -52,16 +46,6 @@ class RowBounds(Bounds):
 
 
 bounds_of.register(OfRows, RowBounds)
-
-
-@as_given.register(OfRows)
-def _as_given(similarity: OfRows, per_object: NDArray[Any]) -> Any:
-    return similarity.rows.as_given(per_object)
-
-
-@device_of.register(OfRows)
-def _device_of(similarity: OfRows) -> Any:
-    return similarity.rows.device
 
 
 @describable.register(OfRows)

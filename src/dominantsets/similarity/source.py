@@ -13,16 +13,14 @@ from dominantsets.similarity.base import Similarity, evenly
 PROFILES = 64  # objects to which similarities describe an object that has no features
 
 
-@singledispatch
 def as_given(similarity: Similarity, per_object: NDArray[Any]) -> Any:
     """An array with an entry for each object, as the caller's own data are kept: attributes of estimators."""
-    return per_object
+    return per_object if similarity.rows is None else similarity.rows.as_given(per_object)
 
 
-@singledispatch
 def device_of(similarity: Similarity) -> Any:
     """Where the features are, if they are tensors; else None. New objects have to be there too."""
-    return None
+    return None if similarity.rows is None else similarity.rows.device
 
 
 @singledispatch
