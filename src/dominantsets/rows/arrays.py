@@ -17,7 +17,7 @@ from dominantsets.rows.base import Block, Recipe, kept_between
 PIECE_BYTES = 2**20
 # Columns up to which our own threads multiply as fast as BLAS; two pools of threads slow each other down.
 NARROW = 48
-_NOTHING, _EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
+_NOTHING, EVERYBODY = np.empty(0), np.empty(0, dtype=bool)
 
 
 class ArrayRows:
@@ -69,7 +69,7 @@ class ArrayRows:
         self,
         w: Floats,
         form: passes.Affine,
-        alive: Flags = _EVERYBODY,
+        alive: Flags = EVERYBODY,
         out: Floats | None = None,
     ) -> Floats:
         """What ``form`` makes of the products of the stored rows with one vector; -inf for removed objects.

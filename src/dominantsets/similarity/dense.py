@@ -21,7 +21,6 @@ SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 # Side of the tiles in which a_ij is compared with a_ji: of the cache, and of a page of a file.
 TILE, TILE_ON_DISK = 128, 512
 LOOKED_AT = 64  # objects whose triangles say whether a matrix holds distances
-FEWEST = 6  # objects below which triangles hold by chance
 
 
 class Dense(Similarity):
@@ -214,12 +213,12 @@ def warn_of_distances(A: NDArray[Any]) -> None:
 
     Distances have a zero diagonal and :math:`d_{ij} \le d_{ik} + d_{kj}`. Similarities break that wherever
     two objects are alike and a third one is like neither. Triangles of an even sample are looked at; where no
-    entry is more than twice another all of them hold, and nothing can be told.
+    entry is more than twice another all of them hold, and nothing can be told; nor from fewer than 6 objects.
     """
     n = A.shape[0]
     some = np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.int64)
     D = np.asarray(A[np.ix_(some, some)], dtype=np.float64)
-    if n < FEWEST or D.diagonal().any():
+    if n < 6 or D.diagonal().any():
         return
     apart = D + np.diag(np.full(len(D), np.inf))
     far = float(np.median(apart[np.triu_indices(len(D), 1)]))

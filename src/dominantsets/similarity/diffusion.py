@@ -22,12 +22,10 @@ from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.single_linkage import prim
 from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
 
-NEIGHBORS = 10  # of each object
 UNIT = 7  # the neighbour whose distance is an object's unit of length
 WEAK = 1e-3  # the weight of an edge that joins pieces of the graph
 JOINED = 4_000  # objects among which those edges are looked for
 AXES = 50  # of the cloud without groups with which data are compared
-FEWEST = 20  # objects of which groups may be told by the gap
 FAINT = 0.1  # eigenvalues below which a new object's coordinate is not scaled up
 
 
@@ -77,7 +75,7 @@ class Diffusion(LowRank):
         if n_components is not None:
             n_components = min(check_int("n_components", n_components, at_least=1), n)
         if n_neighbors is None:
-            n_neighbors = max(1, min(NEIGHBORS, n - 1))
+            n_neighbors = max(1, min(10, n - 1))
 
         def neighbors(rows: Any) -> Neighbors:
             return Neighbors(rows, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
@@ -87,7 +85,7 @@ class Diffusion(LowRank):
         N, roots = normalised(W)
         if n_components is not None:
             values, vectors = slowest(N, n_components, d)
-        elif n < FEWEST:
+        elif n < 20:  # a gap among so few is chance
             values, vectors = slowest(N, 1, d)
         else:
             cloud = _one_cloud(X)

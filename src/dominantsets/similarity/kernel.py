@@ -41,7 +41,6 @@ SAMPLE = 2_000  # objects from which degrees are estimated
 MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 KEPT = 5_000  # objects up to which all similarities are kept, in 200 MB: benchmarks/kernels.py
-REPEATED = 2.0  # copies of an object, on average, from which they are folded into weights
 TILE = 256  # side of the tiles in which they are made: of the cache, and small for a user's function
 
 
@@ -251,7 +250,7 @@ def _folded(similarity: Kernel) -> Folded | None:
     X = np.ascontiguousarray(similarity.rows_of(np.arange(similarity.n)))
     whole = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
     _, first, places, counts = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
-    if REPEATED * first.size > similarity.n:
+    if 2 * first.size > similarity.n:  # fewer than two copies of an object, on average
         return None
     light = similarity.over(InMemory(X[first]), None)
     light._matrix = _Matrix()

@@ -26,7 +26,6 @@ from dominantsets.similarity.of_rows import OfRows, RowBounds
 from dominantsets.similarity.solving import Solving, solving_of
 
 CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
-PROVEN_FEATURES = 3  # up to which all dominant sets are found with proof
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
@@ -176,7 +175,7 @@ class LowRankSolving(Solving):
 
     @property
     def all_sets_by(self) -> str:
-        return "boxes" if self.of.n_features <= PROVEN_FEATURES else ""
+        return "boxes" if self.of.n_features <= 3 else ""  # boxes of more features are too many
 
     def posed_as(self, shift: float) -> str:
         """By the dual where the rows are, if each object alone is concave; else as any similarity is."""

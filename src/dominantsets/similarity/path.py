@@ -17,6 +17,7 @@ from dominantsets.similarity.located import Located, located
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
 from dominantsets.similarity.solving import Solving, solving_of
 
+REACH = 5  # objects within which two must lie to be near each other, of distances and embeddings
 SOME, NEAR = 2_000, 12  # objects whose nearest ones say how many dimensions there are, and how many of those
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dominantsets._typing import Ints
 from dominantsets.similarity.base import Similarity, evenly
 
-PROFILES = 64  # objects to which similarities describe an object that has no features
-
 
 def as_given(similarity: Similarity, per_object: NDArray[Any]) -> Any:
     """An array with an entry for each object, as the caller's own data are kept: attributes of estimators."""
@@ -36,5 +34,5 @@ def describable(similarity: Similarity) -> int:
 
 @singledispatch
 def describe(similarity: Similarity, objects: Ints) -> Any:
-    """Rows that tell objects apart, for a DPP: their features, or their similarities to landmarks."""
-    return similarity.block(objects, evenly(objects, PROFILES))
+    """Rows that tell objects apart, for a DPP: their features, or their similarities to 64 of them."""
+    return similarity.block(objects, evenly(objects, 64))
