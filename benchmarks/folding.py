@@ -23,7 +23,7 @@ pin_threads(2)
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from dominantsets import as_similarity, solve  # noqa: E402
-from dominantsets.similarity.copies import fold  # noqa: E402
+from dominantsets.similarity.solving import fold  # noqa: E402
 
 SHIFT = 100.0
 SETTINGS = (

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, peel, solve
 from dominantsets._copies import counts_of
 from dominantsets.plotting import SimilarityDisplay
-from dominantsets.similarity.copies import fold
+from dominantsets.similarity.solving import fold
 
 
 def blobs(n=60, seed=0):

@@ -14,7 +14,7 @@ from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.compiled.members import claim, taken_by
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.bounds import bounds_of
-from dominantsets.similarity.copies import Folded, fold
+from dominantsets.similarity.solving import Folded, fold
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.options import MULTIPLY, check_run

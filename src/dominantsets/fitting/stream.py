@@ -32,8 +32,8 @@ from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.bounds import bounds_of
-from dominantsets.similarity.copies import alike_to_copies
 from dominantsets.similarity.located import located
+from dominantsets.similarity.solving import alike_to_copies
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import beyond_rounding, tolerance
 from dominantsets.solvers.result import HALTS

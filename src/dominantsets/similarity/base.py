@@ -2,10 +2,10 @@
 
 What only some parts of the package ask stands beside it, one purpose per file, each as a function of a
 similarity that kinds with a way of their own register with: :mod:`~dominantsets.similarity.bounds`
-(certificates), :mod:`~dominantsets.similarity.solving` (special solvers),
-:mod:`~dominantsets.similarity.expansion` (global optima, seeds), :mod:`~dominantsets.similarity.copies`
-(weights), :mod:`~dominantsets.similarity.arrivals` (new objects), :mod:`~dominantsets.similarity.located`
-(groups of points and their labels) and :mod:`~dominantsets.similarity.source` (where the data are).
+(certificates), :mod:`~dominantsets.similarity.solving` (special solvers, weights),
+:mod:`~dominantsets.similarity.expansion` (global optima, seeds), :mod:`~dominantsets.similarity.arrivals`
+(new objects), :mod:`~dominantsets.similarity.located` (groups of points and their labels) and
+:mod:`~dominantsets.similarity.source` (where the data are).
 """
 
 from __future__ import annotations

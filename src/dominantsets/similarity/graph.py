@@ -12,8 +12,8 @@ from dominantsets._checks import warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import matrices as _arrays
 from dominantsets.similarity.base import Similarity, hashed
-from dominantsets.similarity.copies import alike_to_copies
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
+from dominantsets.similarity.solving import alike_to_copies
 
 LARGE = 2_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 

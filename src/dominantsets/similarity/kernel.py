@@ -22,7 +22,6 @@ from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import Few
 from dominantsets.similarity.arrivals import detached
 from dominantsets.similarity.base import HASHED, Similarity, evenly, hashed, off_diagonal
-from dominantsets.similarity.copies import Folded, fold
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.formulas import (
     Distance,
@@ -32,9 +31,8 @@ from dominantsets.similarity.formulas import (
     distance_offset,
     one_over_median,
 )
-from dominantsets.similarity.of_rows import OfRows
-from dominantsets.similarity.solving import Solving, solving_of
-from dominantsets.similarity.source import release
+from dominantsets.similarity.solving import Folded, Solving, fold, solving_of
+from dominantsets.similarity.source import OfRows, release
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects from which degrees are estimated

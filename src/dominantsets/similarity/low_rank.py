@@ -22,8 +22,8 @@ from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.expansion import EXPANDED, Expandable, Expansion, expandable
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
 from dominantsets.similarity.located import Coordinates, Located, Spread, located, of_rows
-from dominantsets.similarity.of_rows import OfRows, RowBounds
 from dominantsets.similarity.solving import Solving, solving_of
+from dominantsets.similarity.source import OfRows, RowBounds
 
 CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse

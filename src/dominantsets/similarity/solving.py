@@ -1,13 +1,14 @@
-"""How the problem of a similarity is posed, and what special solvers need of it."""
+"""How the problem of a similarity is posed: what special solvers need, and objects that occur several times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.faces import negative_definite_on_face
@@ -64,3 +65,26 @@ class Solving:
 def solving_of(similarity: Similarity) -> Solving:
     """How a similarity is solved; a kind with a way of its own registers it here."""
     return Solving(similarity)
+
+
+class Folded(NamedTuple):
+    """The different objects of a similarity, how often each is there, and which of them each object is."""
+
+    similarity: Similarity
+    counts: Floats
+    places: Ints
+
+
+@singledispatch
+def fold(similarity: Similarity) -> Folded | None:
+    """The different objects, where many are there several times and fewer are cheaper; else None.
+
+    For ``solve`` and ``peel``, which solve with the weights instead.
+    """
+    return None
+
+
+@singledispatch
+def alike_to_copies(similarity: Similarity, objects: Ints) -> Floats:
+    """What the copies for which objects with weights stand have in common; problems with weights ask."""
+    return similarity.self_similarities(objects)

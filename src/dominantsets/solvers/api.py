@@ -16,8 +16,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.bounds import bounds_of
-from dominantsets.similarity.copies import fold
-from dominantsets.similarity.solving import solving_of
+from dominantsets.similarity.solving import fold, solving_of
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify

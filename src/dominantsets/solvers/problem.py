@@ -13,8 +13,8 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.bounds import bounds_of
-from dominantsets.similarity.copies import alike_to_copies
 from dominantsets.similarity.faces import EPS, OPEN, Face, low_rank_face, matrix_face
+from dominantsets.similarity.solving import alike_to_copies
 from dominantsets.solvers.result import Status, Trace
 
 MATRIX_LIMIT = 500  # objects up to which a face is tested by the matrix itself, which costs their cube

@@ -13,7 +13,7 @@ import numpy as np
 
 from dominantsets._typing import Floats
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.copies import Folded, alike_to_copies
+from dominantsets.similarity.solving import Folded, alike_to_copies
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import DominantSet
 
