@@ -1,4 +1,4 @@
-"""How the problem of a similarity is posed: what special solvers need, and objects that occur several times."""
+"""How the problem of a similarity is posed: for special solvers, and for objects that occur several times."""
 
 from __future__ import annotations
 
