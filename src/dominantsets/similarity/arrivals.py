@@ -21,7 +21,7 @@ class Support(NamedTuple):
     weights: Floats
 
 
-@dataclass(frozen=True)
+@dataclass
 class Arrivals:
     """Payoffs of new objects, from a summary of each cluster: for ``predict`` and ``transform``."""
 

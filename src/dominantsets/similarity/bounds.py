@@ -13,7 +13,7 @@ from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.faces import EPS
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bounds:
     """Units and bounds of rounding of a similarity: for certificates, and where 0 is compared with."""
 

@@ -43,7 +43,7 @@ def by_eigenvectors(A: Floats, shift: float | Floats) -> Expansion:
     return Expansion(rows, np.zeros(len(A)), np.full(1, own), 0.0, error)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Expandable:
     """A similarity written out as rows: for searches of the global optimum, of all sets, and for seeds."""
 

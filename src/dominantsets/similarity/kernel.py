@@ -233,8 +233,9 @@ class KernelSolving(Solving):
 
     of: Kernel
 
-    def for_solving(self) -> Similarity:
-        return self.of if self.of.rows.home != "chunks" or self.of.n >= LARGE else self.of.brought_here()
+    def posed(self, shift: float) -> tuple[str, Similarity]:
+        few = self.of.rows.home == "chunks" and self.of.n < LARGE
+        return "memory", self.of.brought_here() if few else self.of
 
 
 solving_of.register(Kernel, KernelSolving)

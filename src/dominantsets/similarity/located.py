@@ -50,7 +50,7 @@ class Spread:
         return np.sort(self.ranked(np.linspace(0, self.n - 1, count).astype(np.int64)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Located:
     """Objects as points: for samples, the tree of modes, mixtures of clouds and their labels.
 

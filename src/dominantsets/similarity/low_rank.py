@@ -177,9 +177,9 @@ class LowRankSolving(Solving):
     def all_sets_by(self) -> str:
         return "boxes" if self.of.n_features <= 3 else ""  # boxes of more features are too many
 
-    def posed_as(self, shift: float) -> str:
+    def posed(self, shift: float) -> tuple[str, Similarity]:
         """By the dual where the rows are, if each object alone is concave; else as any similarity is."""
-        return self.of.rows.home if self.of.least_own + shift > 0.0 else "memory"
+        return self.of.rows.home if self.of.least_own + shift > 0.0 else "memory", self.of
 
     def require_dual(self) -> LowRank:
         return self.of

@@ -16,7 +16,7 @@ from dominantsets.similarity.faces import negative_definite_on_face
 SMALL = 200  # objects up to which a matrix is factorised only to see whether there is but one maximum
 
 
-@dataclass(frozen=True)
+@dataclass
 class Solving:
     """How a similarity is solved: for ``make_problem``, and for solvers that take some kinds only.
 
@@ -29,13 +29,9 @@ class Solving:
     def all_sets_by(self) -> str:
         return ""
 
-    def posed_as(self, shift: float) -> str:
-        """Which problem the solvers are given, see ``dominantsets.solvers.make_problem``."""
-        return "memory"
-
-    def for_solving(self) -> Similarity:
-        """What the solvers are given: itself, or a copy where that is more use to them."""
-        return self.of
+    def posed(self, shift: float) -> tuple[str, Similarity]:
+        """Which problem ``make_problem`` makes, and of what: itself, or a copy where that is more use."""
+        return "memory", self.of
 
     def require_dual(self) -> Any:
         """The similarity, if it has the low-rank structure that the dual needs."""

@@ -15,7 +15,6 @@ from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import kept
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.solving import fold, solving_of
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
@@ -72,8 +71,8 @@ def make_problem(
     ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
     numbers of objects that each stands for, which divide both.
     """
-    similarity = solving_of(similarity).for_solving()
-    module, name = PROBLEMS[solving_of(similarity).posed_as(shift)]
+    posed, similarity = solving_of(similarity).posed(shift)
+    module, name = PROBLEMS[posed]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )
@@ -110,7 +109,7 @@ class HostProblem(Problem):
         return certify(problem, outcome, options)
 
     def room_of(self, objects: Ints) -> float | None:
-        bounds = bounds_of(self.similarity)
+        bounds = self.bounds
         kappa = bounds.kappa_of(objects, self.shift_of(objects))
         if bounds.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
             return None

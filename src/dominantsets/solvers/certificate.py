@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.faces import EPS as EPS
 from dominantsets.solvers.ess import equilibrium_in_rationals
 from dominantsets.solvers.options import SolverOptions
@@ -153,7 +152,7 @@ def _in_rationals(problem: Problem, x: Point, among: Ints, clear: float) -> Verd
     off[places] = x.weights
     off[exact.support] -= exact.weights
     moved = float(np.abs(off).sum())
-    if moved >= 0.5 or moved * bounds_of(similarity).magnitude >= clear:
+    if moved >= 0.5 or moved * problem.bounds.magnitude >= clear:
         return Verdict(None)
     return Verdict(True, among[np.setdiff1d(places, exact.support)])
 
