@@ -321,8 +321,8 @@ def solve(
         say_if_lost(found, seeds)
     if folded is not None:
         return unfolded(found, folded)
-    solving = solving_of(problem.similarity)
-    if problem.extra is None and found.global_gap is None and solving.concave(problem.shift):
+    unproved = problem.extra is None and found.global_gap is None
+    if unproved and solving_of(problem.similarity).concave(problem.shift):
         error = problem.payoff_error(Point(found.members, found.weights))
         return replace(found, global_gap=2.0 * (found.gap + error))
     return found
