@@ -24,7 +24,7 @@ TRIED = (False, "which values are tried: a choice, and others would do")
 REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/balls.py": {"distinct: 1 -> 2": ROOM},
     "clusters/checkpoint.py": {"Checkpoint.save: 2 -> 3": (False, "at which line a warning points")},
-    "clusters/choice.py": {
+    "fitting/contest.py": {
         "_Contest._separation: cut.size > 1 -> cut.size >= 1": (
             False,
             "one group, and all of the others noise",
@@ -77,12 +77,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fillers: 0.0 -> 1.0": (False, "a group that explains less than a nat of all objects: not seen"),
         "fillers: 1 -> 2": NEGATIVE,
     },
-    "clusters/find.py": {
-        "_of_network: 0 -> 1": (False, "a number that is only shown while it runs"),
-        "_of_tree: clusters -> not clusters": (False, "the solver that is named"),
-        "_of_tree: 0.0 -> 1.0": (False, "the solver that is named where no cluster was found"),
-    },
-    "clusters/goodness.py": {
+    "fitting/goodness.py": {
         "best_cloud: cloud.lift > best[round_].lift -> cloud.lift >= best[round_].lift": TIE,
         "best_cloud: True -> False": (
             False,
@@ -132,14 +127,14 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
             "where nothing is accepted and nothing is small, one was not coherent",
         ),
     },
-    "clusters/nested.py": {
+    "fitting/nested.py": {
         "alone: 0.0 -> 1.0": (False, "the level of a group that has no dominant set"),
         "Nested.__init__: 0 -> 1": (
             False,
             "a root that has no objects left: no data are known that have one",
         ),
     },
-    "clusters/nested_graph.py": {
+    "fitting/nested_graph.py": {
         "nested_graph: 0 -> 1": (True, "the first group is the first of those that are kept, too"),
         "nested_graph: found[k].parent >= 0 -> found[k].parent > 0": (
             True,
@@ -147,7 +142,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ),
         "_levels: 0.0 -> 1.0": (True, "the level of a group with itself is 0, and among them"),
     },
-    "clusters/nested_path.py": {
+    "fitting/nested_path.py": {
         "_Tree.core: found.strict -> not found.strict": (False, "what is known is not proved once more"),
         "_Tree.core: 0.5 -> 1.5": (False, "a set that begins where kappa is 0: single objects"),
         "_Tree.node_of: 0 -> 1": MERGE,
@@ -161,7 +156,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
             "whose objects are of several groups, or of none: in forests, at a time limit",
         ),
     },
-    "clusters/nested_points.py": {
+    "fitting/nested_points.py": {
         "_grown: chain >= 0 -> chain > 0": (False, "a merge about the first ball of all: not seen"),
         "_grown: 1.0 -> 2.0": (True, "weights are divided by their sum"),
         "nested_points: life.level >= 0 -> life.level > 0": (
@@ -205,7 +200,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "Extraction._no_similarity_left: RESIDUE * self._largest_degree -> RESIDUE / "
         "self._largest_degree": ALLOWANCE,
     },
-    "clusters/samples.py": {
+    "fitting/samples.py": {
         ": 20000 -> 20001": SIZE,
         ": 2000 -> 2001": SIZE,
         ": 1000000 -> 1000001": SIZE,
@@ -270,7 +265,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "_strengths: weak > AHEAD -> weak >= AHEAD": (False, "one strength more is told than is used"),
         "_dominant: 0 -> 1": MERGE,
     },
-    "clusters/separation.py": {
+    "fitting/separation.py": {
         "conductances: 1.0 -> 2.0": (True, "it is clipped to 1"),
         "conductances: 0.0 -> 1.0": ALLOWANCE,
         "conductances: 1e-300 -> 1.0": (False, "matters only where a group has next to no links"),
@@ -278,7 +273,7 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/significance.py": {
         ": 20000 -> 20001": SIZE,
     },
-    "clusters/table.py": {
+    "fitting/selection.py": {
         "_row: 700.0 -> 701.0": SIZE,
         "_row: 0 -> 1": (True, "a number that the labels replace"),
         "of_groups: 700.0 -> 701.0": SIZE,

@@ -34,10 +34,10 @@ OUT = ROOT / "benchmarks" / "results" / "mutants.json"
 BUDGET = 4.0  # seconds of tests for one mutant
 LONGEST = 2.0  # seconds of one test
 KEYS = ("line", "column", "function", "change")  # of a survivor
-ROOMS = ("labels", "clusters", "compiled")
+ROOMS = ("labels", "clusters", "fitting", "compiled")
 ALL = [  # tests of finding clusters and labelling: most of them reach many files
     str(path.relative_to(ROOT))
-    for room in ("clusters", "labels")
+    for room in ("clusters", "fitting", "labels")
     for path in sorted((ROOT / "tests" / room).glob("test_*.py"))
 ]
 MORE = {  # besides the file's own, and ALL where it is not compiled
@@ -66,7 +66,7 @@ def digest(path: Path) -> str:
 
 
 def files() -> list[str]:
-    """All of the three rooms."""
+    """All of the rooms."""
     return [
         str(path.relative_to(SOURCE))
         for room in ROOMS
@@ -207,7 +207,7 @@ def write(rows: dict[str, dict[str, Any]], seed: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "files", nargs="*", help="of the package, e.g. labels/mixture.py; all of three rooms if none"
+        "files", nargs="*", help="of the package, e.g. labels/mixture.py; all of four rooms if none"
     )
     parser.add_argument("--count", type=int, default=25, help="mutants of each file")
     parser.add_argument("--seed", type=int, default=0)
