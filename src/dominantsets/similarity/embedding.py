@@ -147,8 +147,8 @@ def embedding(
     >>> from dominantsets import as_similarity
     >>> X = np.repeat([[0.0], [100.0]], 20, axis=0) + np.tile(np.arange(20.0), 2)[:, None]
     >>> S = as_similarity(X, "embedding", n_neighbors=6)
-    >>> S.column(0)[19] > 0.0, S.column(0)[20]
-    (True, 0.0)
+    >>> S.column(0)[[19, 20]] > 0.0  # of one group, of two
+    array([ True, False])
     """
     make = THEN[check_choice("then", then, THEN)]
     cosine = check_choice("metric", metric, ("euclidean", "cosine")) == "cosine"
