@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import as_similarity
-from dominantsets.similarity import kernel, search
+from dominantsets import DominantSets, as_similarity, solve
+from dominantsets.similarity import Similarity, kernel, search
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import Point, Problem
 from support import features, formula, given_comparisons, inverse_distance
@@ -238,3 +239,35 @@ def test_the_approximate_search_is_for_many_objects_of_many_features(monkeypatch
         as_similarity(sp.csr_array(X), "nearest_neighbors", search="approximate")
     with pytest.raises(ValueError, match="search='fast' is not known"):
         as_similarity(X, "nearest_neighbors", search="fast")
+
+
+class Alike(Similarity):
+    """A kind of a user's own, with no more than it must have: 1 / (1 + distance) on a line."""
+
+    self_similarity = 1.0
+
+    def __init__(self, x):
+        self.x, self.n, self.n_features = x, len(x), 1
+
+    def block(self, rows, cols):
+        out = self.cross(self.x[rows, None], cols)
+        out[np.equal.outer(rows, cols)] = 0.0
+        return out
+
+    def cross(self, new, cols):
+        return 1.0 / (1.0 + np.abs(new[:, :1] - self.x[cols]))
+
+
+def test_a_kind_of_a_users_own_answers_two_questions_and_has_the_rest():
+    x = np.concatenate([np.linspace(0.0, 1.0, 20), np.linspace(8.0, 9.0, 15)])
+    S = Alike(x)
+    ours, theirs = solve(S, shift=0.5), solve(S.toarray(), shift=0.5)
+    np.testing.assert_array_equal(ours.members, theirs.members)
+    assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+    model = DominantSets(2).fit(S)
+    assert adjusted_rand_score(model.labels_, x > 5.0) == 1.0
+    new = np.array([[0.5], [8.5]])
+    np.testing.assert_array_equal(model.predict(new), model.labels_[[10, 27]])
+    for name, needed in (("dual", "low-rank"), ("exact", "single-linkage tree")):
+        with pytest.raises(ValueError, match=needed):
+            solve(S, algorithm=name)
