@@ -1,24 +1,26 @@
 r"""Which affinity: candidates are tried on a sample, and the best partition wins.
 
-A candidate is an affinity with its parameters, and the groups that it finds. Three questions decide.
+A candidate is an affinity with its parameters, and the groups that it finds. Its *stability* t is the mean
+agreement (adjusted Rand index) of its labels with those that it gives two parts of the sample, 70 % each.
 
-*Are the groups clouds?* Round and elliptic clouds, with a background where one was found, are fitted from the
-groups of the candidates and compared with a density that has no shape
-(:mod:`dominantsets.fitting.goodness`). Where the best of them explains unseen objects significantly better,
-it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are taken
-where they find a background by evidence, and parts of the sample find the same one; where parts do not,
-nobody is called noise.
+*With a number of clusters* K the candidate with K clusters and the highest :math:`t - 0.04\, \bar c` is
+taken, where :math:`\bar c` is the mean logarithm of its groups' conductances on a graph of neighbors
+(:mod:`dominantsets.fitting.separation`). Where some find a background about their groups, and parts confirm
+it, only these compete.
 
-*How well are they apart, and how stable are they?* Else groups are judged by c, the conductance of each on a
-graph of neighbours (:mod:`dominantsets.fitting.separation`), and t, the mean agreement with the groups that
-70 % of the sample have, by the adjusted Rand index. With a number of clusters K the lowest
+*Without one* three questions decide. Are the groups clouds? Round and elliptic clouds, with a background
+where one was found, are fitted from the groups of the candidates and compared with a density that has no
+shape (:mod:`dominantsets.fitting.goodness`). Where the best of them explains unseen objects significantly
+better, it is taken: balls, or ellipses. In more than 10 dimensions, where every density is poor, balls are
+taken where they find a background by evidence, and parts of the sample find the same one; where parts do
+not, no object is called noise. Else, how well are groups apart, and how stable? The candidate with the
+highest
 
-.. math:: \sum_k v_k \log c_k - 8 t
+.. math:: t^2 \sum_k \log(a / c_k)
 
-wins, :math:`v_k` the share of the links that cluster k has, at most twice an equal share; without one the
-highest :math:`t^2 \sum_k \log(a / c_k)`, in which one cluster counts 0: where no candidate has groups that
-are apart and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data
-without structure have more.
+wins, with :math:`c_k` the conductance of each group. One cluster counts 0: where no candidate has groups that
+are apart and stable, nothing is there. a is 0.12, and 0.35 in more than 10 dimensions: groups of data without
+structure have more.
 """
 
 from __future__ import annotations
@@ -35,20 +37,19 @@ from dominantsets.fitting.goodness import Cloud, best_cloud
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.samples import Sample, Way, sample_of
-from dominantsets.fitting.separation import LEAST, conductances
+from dominantsets.fitting.separation import conductances
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
 
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
 MOST = 100  # clusters above which nothing is compared; half as many, where they are found in a sample
 PART, PARTS = 0.7, 2  # of the sample that must give the same groups, and how many such parts
-STABLE = 8.0  # what stability is worth, in logarithms of conductance
-LARGEST = (
-    2.0  # equal shares of the links that a group counts with: what is left of a few odd ones is no group
-)
 CLOUDS = 1e7  # products in a round of fitting clouds, up to which they are asked
-SURE = 0.98  # stability from which perfectly separate groups need no rival
 BELIEVED = 0.5  # agreement of parts about a background from which it is one
+CONFIRMED = 0.8  # and from which affinities without one are out (benchmarks/judge.py)
+APART = 0.04  # what a logarithm of conductance is worth beside stability, if K is given (benchmarks/judge.py)
+DIGITS = 2  # of that sum: what differs by less is equal, and balls come first
+MISSING = 2.0  # what a cluster that was asked for is worth: more than stability and separation can bring
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class TriedAffinity:
     n_clusters : int
         Clusters on the sample.
     separation : float
-        The mean logarithm of their conductances, by their shares of the links.
+        The mean logarithm of their conductances.
     stability : float
         The mean agreement with the groups of parts of the sample.
     score : float
@@ -248,12 +249,27 @@ class _Contest:
             except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
                 self._dropped.append(TriedAffinity(*way, note=f"dropped out: {error}"))
                 continue
-            choice = self._early(self._tried[-1].candidate)
+            choice = self._early(self._tried[-1].candidate) if self._wanted is None else None
             if choice is not None:
                 return choice
         if not self._tried:
             taken = TriedAffinity(*_balls(self._sample), note="nothing could be tried")
             return self._choice(taken, "No candidate could be tried: balls.")
+        return self._of_unknown_number() if self._wanted is None else self._of_given_number()
+
+    def _of_given_number(self) -> Choice:
+        found = [tried.candidate for tried in self._tried]
+        confirmed = [c for c in found if c.noise > 0.0 and c.noise_stability >= CONFIRMED]
+        best = max(confirmed or found, key=lambda candidate: round(candidate.score, DIGITS))
+        within = f" in a background of {best.noise:.0%}" if confirmed else ""
+        reason = (
+            f"{best.title} has the most stable and separate groups{within} (mean adjusted Rand index with "
+            f"the labels of parts {best.noise_stability if confirmed else best.stability:.2f}, "
+            f"mean conductance {np.exp(best.separation):.2g})."
+        )
+        return self._choice(best, reason)
+
+    def _of_unknown_number(self) -> Choice:
         cloud = self._clouds()
         if cloud is not None:
             best = self._with_cloud(cloud)
@@ -261,7 +277,7 @@ class _Contest:
                 return self._choice(best, _explained(best, cloud))
         found = [tried.candidate for tried in self._tried]
         best = max(found, key=lambda candidate: candidate.score)
-        if self._wanted is None and best.score <= 0.0:
+        if best.score <= 0.0:
             balls = _balls(self._sample)
             best = next((c for c in found if (c.affinity, c.params) == balls), best)
             return self._choice(
@@ -280,11 +296,7 @@ class _Contest:
 
     def _early(self, last: TriedAffinity) -> Choice | None:
         """The choice, where the last candidate needs no rival."""
-        perfect = last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST)
-        if perfect and last.stability >= SURE and self._wanted is not None:
-            reason = f"{last.title} has as many groups as were asked for, with nothing between them."
-            return self._choice(last, reason)
-        if self._wanted is None and last.n_clusters > MOST / 2:
+        if last.n_clusters > MOST / 2:
             taken = TriedAffinity(*_balls(self._sample), note="of all objects")
             reason = f"{last.title} has {last.n_clusters} groups, too many for a sample to compare: balls."
             return self._choice(taken, reason)
@@ -338,14 +350,15 @@ class _Contest:
 
     def _separation(self, labels: Ints) -> tuple[float, Any]:
         """The mean logarithm of the groups' conductances, and all of them."""
-        cut, shares = conductances(self._graph, labels)
-        counted = np.minimum(shares, LARGEST / cut.size)
-        return (float(counted @ np.log(cut)) if cut.size > 1 else 0.0), np.log(cut)
+        logs = np.log(conductances(self._graph, labels)[0])
+        return (float(logs.mean()) if logs.size > 1 else 0.0), logs
 
     def _try(self, way: Way) -> _Tried:
         labels, noisy = self._labels(way, None, self._wanted, None, "auto")
-        labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
-        count = int(labels.max()) + 1
+        some = labels >= 0  # a mixture that was fitted with a background has it without noise, too
+        labels = labels.copy()
+        labels[some] = np.unique(labels[some], return_inverse=True)[1].reshape(-1)
+        count = int(labels.max(initial=-1)) + 1
         # parts are asked for as many groups: with fewer objects there is less evidence for a number
         number = count if self._wanted is None else self._wanted
         wanted: tuple[Noise, ...] = (None, "auto") if (noisy < 0).any() else (None,)
@@ -353,8 +366,10 @@ class _Contest:
         stability = self._agreement(labels, [each[0] for each in again])
         noise_stability = self._agreement(noisy, [each[-1] for each in again]) if len(wanted) > 1 else 1.0
         separation, logs = self._separation(labels)
-        if self._wanted is not None:
-            score = STABLE * stability - separation
+        if self._wanted is not None:  # by what a fit returns
+            certain = len(wanted) > 1 and noise_stability >= BELIEVED
+            score = (noise_stability if certain else stability) - APART * separation
+            score -= MISSING * max(self._wanted - count, 0)
         elif count < 2:
             score = 0.0
         else:

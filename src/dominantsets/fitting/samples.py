@@ -92,8 +92,10 @@ class PointSample(Rows):
         self.apart = APART_IN_FEW if d <= MANY else APART_IN_MANY
         self.ways: list[Way] = [("sqeuclidean", {})]
         if n <= next(most for features, most in TREES if d <= features):
-            # given a number, the first way that leaves nothing between its groups is taken: balls if round
+            # of equally stable ones the first is taken: balls if round
             self.ways.insert(0 if n_clusters is None else 1, ("path", {"min_samples": 5}))
+        if n_clusters is not None and d <= MANY:
+            self.ways.append(("ellipses", {}))
         if n <= WALKS and d > 1:  # on a line every gap is a border to walks
             self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
         if d > MANY and n <= PLACES:
