@@ -23,6 +23,7 @@ pin_threads(2)
 import numpy as np  # noqa: E402 (after the threads are pinned)
 
 from dominantsets import as_similarity, solve  # noqa: E402
+from dominantsets.similarity.solving import fold  # noqa: E402
 
 SHIFT = 100.0
 SETTINGS = (
@@ -46,7 +47,7 @@ def compare(affinity: str, n: int, different: int, d: int) -> dict[str, Any]:
     X = rng.normal(size=(different, d))[rng.integers(0, different, n)]
     S = as_similarity(X, affinity)
     # the solver that "auto" means for so many rows, which sees all of them
-    named = "auto" if S.folded() is None else "pairwise" if n < 20_000 else "working-set"
+    named = "auto" if fold(S) is None else "pairwise" if n < 20_000 else "working-set"
     plain, slow = timed(lambda: solve(S, shift=SHIFT, algorithm=named))
     whole = X.view(np.dtype((np.void, X.itemsize * d))).ravel()
     (_, first, counts), sorting = timed(lambda: np.unique(whole, return_index=True, return_counts=True))

@@ -29,7 +29,7 @@ from dominantsets.clusters.modes import LEAST, ModeTree  # noqa: E402
 from dominantsets.clusters.selection import DOUBTFUL, by_evidence, groups  # noqa: E402
 from dominantsets.clusters.tree_cut import cut_tree  # noqa: E402
 from dominantsets.similarity import as_similarity  # noqa: E402
-from dominantsets.similarity.base import Coordinates  # noqa: E402
+from dominantsets.similarity.located import Coordinates  # noqa: E402
 from dominantsets.solvers import Monitor, SolverOptions  # noqa: E402
 
 LEVELS = (0.02, 0.1, 1.0)

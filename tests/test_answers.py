@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, Status, as_similarity
+from dominantsets.similarity.bounds import bounds_of
 from support import cliques, features, inverse_distance
 
 AFFINITIES = (
@@ -77,7 +78,7 @@ def assert_belong_together(model, n):
 def test_answers_belong_together(affinity, n_clusters, noise, assign, shifted, n, seed):
     data, how = data_of(affinity, n, seed)
     noise = noise if assign == "refine" else "auto"
-    shift = 0.5 * as_similarity(data, how).level if shifted else "auto"
+    shift = 0.5 * bounds_of(as_similarity(data, how)).level if shifted else "auto"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer clusters than asked for, say
         model = DominantSets(n_clusters, affinity=how, noise=noise, assign=assign, shift=shift).fit(data)

@@ -48,7 +48,7 @@ LIMITS = [
     ("dominantsets.solvers.working_set", "DIRECT_LIMIT", 40, None),
     ("dominantsets.solvers.dual", "SMALL", 0, None),
     ("dominantsets.compiled.threads", "GRAIN", 64, None),
-    ("dominantsets.rows.memory", "PIECE_BYTES", 2**14, None),
+    ("dominantsets.rows.arrays", "PIECE_BYTES", 2**14, None),
     ("dominantsets.solvers.chunk_dual", "BAND", 20, None),
     ("dominantsets.solvers.chunk_dual", "BAND_LIMIT", 30, None),
     ("dominantsets.solvers.tensor_dual", "BLOCK_VALUES", {"cpu": 1_000}, "torch"),
@@ -57,7 +57,7 @@ LIMITS = [
     ("dominantsets.solvers.tensor_problem", "PAYOFF_VALUES", {"cpu": 1_000}, "torch"),
     ("dominantsets.solvers.tensor_problem", "GROUP_BYTES", {"cpu": 2**10}, "torch"),
     ("dominantsets.solvers.tensor_dual", "ON_HOST", 0, "torch"),
-    ("dominantsets.rows.tensors", "BLOCK_NUMBERS", {"cpu": 2_000}, "torch"),
+    ("dominantsets.rows.tensor_block", "BLOCK_NUMBERS", {"cpu": 2_000}, "torch"),
 ]
 
 

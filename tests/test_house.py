@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dominantsets.similarity import AFFINITIES
+from dominantsets.similarity import AFFINITIES, Similarity
 
 SOURCE = Path(__file__).parents[1] / "src" / "dominantsets"
 DOORS = {"similarity/factory.py", "_input.py"}  # where data come in, and what they are has to be asked
@@ -56,6 +56,43 @@ def test_nothing_is_asked_which_kind_it_is():
         if questions(node, kinds)
     ]
     assert not asked, "\n".join(asked)
+
+
+def module_of(file: str) -> str:
+    return ".".join(("dominantsets", *Path(file).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def imported(tree: ast.AST, modules: set[str]) -> set[str]:
+    """What a file imports of the package: at its top, in functions, and for types only."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & modules) | ({str(node.module)} if names - modules else set())
+    return found & modules
+
+
+def test_imports_have_no_cycle_late_ones_and_those_for_types_counted():
+    modules = {module_of(file) for file in TREES}
+    left = {module_of(file): imported(tree, modules) for file, tree in TREES.items()}
+    assert "dominantsets.rows.base" in left["dominantsets.rows.memory"]
+    assert "dominantsets.rows.tensors" in left["dominantsets.rows.chunks"]  # in a function
+    # take away what imports nothing that is left; what cannot be taken away is in a cycle, or leads to one
+    while free := {module for module, needed in left.items() if not needed & set(left)}:
+        left = {module: needed for module, needed in left.items() if module not in free}
+    assert not left, {module: needed & set(left) for module, needed in left.items()}
+
+
+def test_a_similarity_is_asked_for_at_most_15_things():
+    asked = [name for name in vars(Similarity) if not name.startswith("_")]
+    questions = [name for name in asked if callable(vars(Similarity)[name])]
+    questions += [name for name in asked if isinstance(vars(Similarity)[name], property)]
+    assert {"block", "gradient", "degrees", "stored"} <= set(questions)
+    assert len(questions) <= 15
+    assert len(Similarity.__annotations__) <= 12
 
 
 LOADED = """

@@ -15,6 +15,7 @@ from sklearn.datasets import make_blobs
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, peel, solve
 from dominantsets._copies import counts_of
 from dominantsets.plotting import SimilarityDisplay
+from dominantsets.similarity.solving import fold
 
 
 def blobs(n=60, seed=0):
@@ -221,7 +222,7 @@ def test_copies_are_folded_where_that_is_cheaper(affinity):
     U = rng.normal(size=(80, 3))
     X = U[rng.integers(0, 80, 600)]
     S, shift = as_similarity(X, affinity), 20.0
-    assert S.folded().similarity.n == len(np.unique(X, axis=0))
+    assert fold(S).similarity.n == len(np.unique(X, axis=0))
     found, plain = solve(S, shift=shift), solve(S, shift=shift, algorithm="pairwise")
     np.testing.assert_array_equal(found.members, plain.members)
     np.testing.assert_allclose(found.weights, plain.weights, atol=1e-7)
@@ -236,4 +237,4 @@ def test_copies_are_folded_where_that_is_cheaper(affinity):
     for a, b in zip(run, other, strict=True):
         np.testing.assert_array_equal(a.members, b.members)
     np.testing.assert_array_equal(run.labels, other.labels)
-    assert as_similarity(U, affinity).folded() is None
+    assert fold(as_similarity(U, affinity)) is None

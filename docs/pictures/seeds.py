@@ -8,6 +8,7 @@ import numpy as np
 
 from dominantsets import as_similarity, solve
 from dominantsets.plotting import NOISE, PALETTE, plt
+from dominantsets.similarity.expansion import expandable
 
 
 def main() -> None:
@@ -15,7 +16,7 @@ def main() -> None:
     centers = np.array([(0, 0), (5, 0.5), (2, 4.5), (7, 5)])
     X = np.vstack([c + 0.9 * rng.normal(size=(60, 2)) for c in centers])
     S, seed = as_similarity(X, "rbf", gamma=0.35), 7
-    needed = S.top_outside(np.array([seed]))
+    needed = expandable(S).top_outside(np.array([seed]))
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
     for axis, share in zip(axes, (1.0, 0.2, 0.05), strict=True):
         found = solve(S, seeds=seed, seed_shift=share * needed)

@@ -27,6 +27,8 @@ from dominantsets.labels.average import (
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
+from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.source import as_given
 from dominantsets.solvers import DominantSet, Monitor, Status
 from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
@@ -91,13 +93,13 @@ class Labels(SoftAnswers, Parameters):
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         self.selection_ = self.selection_.labelled(clusters, labels, sentence)
         # as the caller's own data are kept: Dask arrays in the same chunks
-        self.labels_ = similarity.as_given(labels.copy() if labels is cores else labels)
-        self.core_labels_ = similarity.as_given(cores)
-        self.memberships_ = similarity.as_given(self._memberships)
+        self.labels_ = as_given(similarity, labels.copy() if labels is cores else labels)
+        self.core_labels_ = as_given(similarity, cores)
+        self.memberships_ = as_given(similarity, self._memberships)
         if probabilities is self._memberships:
             probabilities = probabilities.copy()
         self.assignment_rate_ = 1.0 - silence(labels, probabilities) / labels.size
-        self.probabilities_ = similarity.as_given(probabilities)
+        self.probabilities_ = as_given(similarity, probabilities)
         del self._cores, self._memberships
 
     def _warn(self) -> None:
@@ -175,7 +177,7 @@ class Labels(SoftAnswers, Parameters):
         margins = label_margins(similarity, repeated, clusters)
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
-        return similarity.as_given(margins) if seen is None else margins[labels.size - self.labels_.size :]
+        return as_given(similarity, margins) if seen is None else margins[labels.size - self.labels_.size :]
 
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.
@@ -203,7 +205,7 @@ class Labels(SoftAnswers, Parameters):
         """
         check_is_fitted(self)
         similarity = self.similarity_
-        X = similarity.arriving(new_objects(self, X))
+        X = arrivals_of(similarity).arriving(new_objects(self, X))
         if self.assign == "average":
             return predict_by_average(similarity, self._levels, self._averages, X)
         if self._rule is None:

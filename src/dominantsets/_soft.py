@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dominantsets._input import new_objects
 from dominantsets._typing import Floats
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import DominantSet
 
 
@@ -23,7 +24,7 @@ class SoftAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
     def _set_soft(self, similarity: Similarity) -> None:
         """Keep of each cluster what payoffs need, without the rows: a saved model has none."""
-        self._summaries = similarity.summarise_each(
+        self._summaries = arrivals_of(similarity).summarise_each(
             [(cluster.members, cluster.weights) for cluster in self.clusters_]
         )
 
@@ -72,7 +73,7 @@ class SoftAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         """Those of rows that are checked."""
         out = np.empty((X.shape[0], len(self._summaries)))
         for k, summary in enumerate(self._summaries):
-            out[:, k] = self.similarity_.for_cluster(k).payoff_of(X, summary)
+            out[:, k] = arrivals_of(self.similarity_.for_cluster(k)).payoff_of(X, summary)
         return out
 
     @property

@@ -29,6 +29,9 @@ from dominantsets.fitting.stream import (
     take_in,
 )
 from dominantsets.similarity import as_similarity
+from dominantsets.similarity.arrivals import detached
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.source import release
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS, End
 
@@ -179,7 +182,7 @@ class Streaming:
         self._in_batches = True
         self.fit(X)
         rows = new_objects(self, X).copy()  # the caller may fill the same array with the next batch
-        rule, n = self._rule and Earlier(self._rule, self.similarity_.detached()), rows.shape[0]
+        rule, n = self._rule and Earlier(self._rule, detached(self.similarity_)), rows.shape[0]
         self._seen = Seen(
             rows,
             np.zeros(n, dtype=np.int64),
@@ -207,7 +210,7 @@ class Streaming:
             probabilities=np.concatenate([seen.probabilities, self.probabilities_]),
         )
         self.assignment_rate_ = float((self.labels_ >= 0).mean())
-        self.similarity_ = self.similarity_.detached()  # only its sums are needed: the rows are in _seen
+        self.similarity_ = detached(self.similarity_)  # only its sums are needed: the rows are in _seen
         self._before = {name: self.__dict__.pop(name) for name in ABOUT_ALL if name in self.__dict__}
 
     def _catch_up(self: Any, called: bool = False) -> None:
@@ -237,7 +240,7 @@ class Streaming:
                 options.tol,
                 decay,
                 None if weights is None else weights[first:],
-                old.rounding,
+                bounds_of(old).rounding,
             )
             for k, cluster in enumerate(self.clusters_)
         ]
@@ -251,7 +254,7 @@ class Streaming:
         keep = ~checked_rows(rows, seen.n)
         similarity = as_similarity(seen.rows[keep], self.affinity_, **self.affinity_params_)
         nobody, raised, tol = np.empty(0), similarity.offset - old.offset, self._checked().tol
-        own, rounding = old.self_similarity, old.rounding
+        own, rounding = old.self_similarity, bounds_of(old).rounding
         arrivals = [
             take_in(cluster, nobody, seen.n, raised, own + cluster.shift, tol, rounding=rounding)
             for cluster in self.clusters_
@@ -287,7 +290,7 @@ class Streaming:
         self.selection_ = of_stream(clusters, similarity.n)
         if rule is None:
             self._set_labels(lambda: partition(similarity, clusters, self._noise_asked, monitor), monitor)
-            rule = self._rule and Earlier(self._rule, similarity.detached())
+            rule = self._rule and Earlier(self._rule, detached(similarity))
         else:  # between two looks labels are by one rule
             self._set_labels(lambda: rule.partition(seen.labels, seen.probabilities), monitor)
         self._seen = replace(
@@ -299,7 +302,7 @@ class Streaming:
         )
         self._of_batch(int(np.searchsorted(seen.born, seen.n_batches - 1)))
         self._warn()
-        similarity.release()
+        release(similarity)
 
     def _of_batch(self: Any, first: int) -> None:
         """Attributes with an entry for each object, of the last batch."""

@@ -26,6 +26,8 @@ from dominantsets.fitting.contest import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import detached
+from dominantsets.similarity.source import device_of, release
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
 from dominantsets.solvers.seeds import checked_seeds
@@ -249,7 +251,7 @@ class DominantSets(
             warn("the callback of DominantSets is not pickled; set it again after loading.")
             state["callback"] = None
         if "similarity_" in state:
-            state["similarity_"] = state["similarity_"].detached()
+            state["similarity_"] = detached(state["similarity_"])
         return state
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -293,7 +295,7 @@ class DominantSets(
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
         similarity = similarity_of(self, X, self._choose, self.device)
-        self._device = similarity.device
+        self._device = device_of(similarity)
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         if similarity.n == 1:
             warn("there is one object: it is a cluster by itself.")
@@ -307,7 +309,7 @@ class DominantSets(
         del self._monitor
         self._warn()
         if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
-            similarity.release()
+            release(similarity)
         return self
 
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:

@@ -24,6 +24,7 @@ from dominantsets.fitting.contest import Choice, choose_for
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.nested import Group, Nested, linkage
 from dominantsets.fitting.plan import Request
+from dominantsets.similarity.source import as_given, device_of, release
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.options import check_run
 from dominantsets.solvers.result import End
@@ -167,7 +168,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self.similarity_ = similarity = similarity_of(self, X, self._choose)
-        self._device = similarity.device
+        self._device = device_of(similarity)
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         self._tree = tree = self._nested(similarity, monitor)
         del self._monitor
@@ -178,7 +179,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.end_ = tree.halt = End.INTERRUPTED if monitor.interrupted else tree.halt
         self._warn()
         if not is_given(self, X):
-            similarity.release()
+            release(similarity)
         return self
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
@@ -226,7 +227,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._labels(self.groups(n_clusters, shift=shift))
         if hasattr(self, "_copies"):
             return labels
-        given: Ints = self.similarity_.as_given(labels)
+        given: Ints = as_given(self.similarity_, labels)
         return given
 
     def groups(self, n_clusters: int | None = None, *, shift: float | None = None) -> list[Group]:

@@ -11,7 +11,7 @@ from dominantsets.clusters import filling
 from dominantsets.clusters.filling import Explained, Group
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.clusters.selection import by_evidence
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dominantsets.clusters.modes import WINDOW, ModeTree
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 

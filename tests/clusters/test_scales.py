@@ -15,7 +15,7 @@ from dominantsets.clusters import scales as module
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor, SolverOptions
 from support import assert_certified, unequal
 
@@ -203,8 +203,8 @@ def test_the_tree_of_a_few_groups():
     """Levels rise by a constant ratio, all objects end in one ball, and groups die after they were born."""
     X, _ = unequal(300)
     S = as_similarity(X, "sqeuclidean")
-    rows = S.coordinates(np.arange(len(X))).rows
-    tree = ModeTree(S.coordinates(np.arange(len(X))), 8, Monitor())
+    rows = located(S).coordinates(np.arange(len(X))).rows
+    tree = ModeTree(located(S).coordinates(np.arange(len(X))), 8, Monitor())
     np.testing.assert_allclose(tree.levels[1:] / tree.levels[:-1], np.sqrt(2.0))
     (root,) = tree.nodes(0.0)
     assert len(root.children) >= 2
@@ -225,7 +225,7 @@ def test_the_tree_of_a_few_groups():
 
 def scales_of(X, wanted=None, least=1):
     S = as_similarity(X, "sqeuclidean")
-    return Scales(S, S.spread(), wanted, least, Monitor())
+    return Scales(S, located(S).spread(), wanted, least, Monitor())
 
 
 def test_one_of_several_groups_is_not_all_there_is():
@@ -401,7 +401,7 @@ def test_clusters_of_an_earlier_run_are_taken_up():
 def test_a_ball_is_absorbed_once_by_one_that_lives_on():
     X, _ = unequal()
     S = as_similarity(X, "sqeuclidean")
-    tree = ModeTree(S.coordinates(np.arange(len(X))), 8, Monitor())
+    tree = ModeTree(located(S).coordinates(np.arange(len(X))), 8, Monitor())
     lives, gone = tree.lives(), dict[int, int]()
     last = 0
     for chain, into, level in tree.absorptions():

@@ -10,6 +10,7 @@ from dominantsets import DominantSets, End, as_similarity
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.clusters.scales import Scales
 from dominantsets.rows import points
+from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor
 from support import assert_certified, press_ctrl_c, unequal
 
@@ -23,7 +24,7 @@ def test_a_time_limit_inside_the_tree_gives_what_is_there():
     assert len(model.labels_) == len(X)
     assert set(model.labels_) <= {-1, *range(model.n_clusters_)}
     assert_certified(as_similarity(X, "sqeuclidean").toarray(), model.clusters_[0], rounding=1e-9)
-    scales = Scales(as_similarity(X, "sqeuclidean"), model.similarity_.spread(), 4, 1, Monitor(0.0))
+    scales = Scales(as_similarity(X, "sqeuclidean"), located(model.similarity_).spread(), 4, 1, Monitor(0.0))
     assert scales.tree.levels.size == 1
     assert scales.balls
 

@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score, homogeneity_score
 from dominantsets import DominantSets, as_similarity, peel
 from dominantsets.clusters import shift
 from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
+from dominantsets.similarity.located import Located, located
 from dominantsets.solvers import End, Monitor
 from dominantsets.studies.experiments import newsgroups
 from support import CORNERS
@@ -22,7 +23,7 @@ from support import CORNERS
 def test_a_restricted_similarity_is_that_of_the_chosen_objects(affinity):
     rows = np.random.default_rng(0).random((60, 3)) + 0.1
     S, chosen = as_similarity(rows, affinity), np.arange(0, 60, 3)
-    sub = S.sample(chosen)
+    sub = located(S).sample(chosen)
     difference = sub.toarray() - S.block(chosen, chosen)
     off = ~np.eye(20, dtype=bool)
     # M may differ: it is only a shift
@@ -88,8 +89,8 @@ def test_which_resolution_is_chosen():
 def test_on_how_many_objects_resolutions_are_compared(monkeypatch):
     X, _ = make_blobs(60, centers=CORNERS, random_state=0)
     S = as_similarity(X, "rbf")
-    seen = []
-    monkeypatch.setattr(S, "sample", lambda objects: seen.append(objects) or type(S).sample(S, objects))
+    seen, sample = [], Located.sample
+    monkeypatch.setattr(Located, "sample", lambda self, some: seen.append(some) or sample(self, some))
     assert choose_shift(S, S.degrees(), 4, monitor=Monitor()).n_objects == 60
     assert not seen  # all of them, as they are
     monkeypatch.setattr(shift, "SAMPLE", 30)

@@ -11,6 +11,7 @@ from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.scales import Scales
 from dominantsets.fitting.nested import Split
 from dominantsets.fitting.nested_points import _by_centre, _early, _nearest_within
+from dominantsets.similarity.located import located
 from dominantsets.solvers import End, Monitor, SolverOptions
 from support import CORNERS, nested_of
 
@@ -19,7 +20,7 @@ from support import CORNERS, nested_of
 def some():
     X, y = make_blobs(120, centers=CORNERS, cluster_std=[0.3, 1.0, 0.5, 1.5], random_state=0)
     S = as_similarity(X, "sqeuclidean")
-    return X, y, S, Scales(S, S.spread(), None, 1, Monitor())
+    return X, y, S, Scales(S, located(S).spread(), None, 1, Monitor())
 
 
 def test_every_object_has_the_nearest_centre(some):

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from dominantsets.labels import clouds
 from dominantsets.labels.clouds import Clouds, Start, fit_clouds
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 rng = np.random.default_rng(0)

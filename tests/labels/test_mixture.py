@@ -17,7 +17,7 @@ from dominantsets.labels import mixture
 from dominantsets.labels.clouds import Clouds, Fit, Start, fit_clouds, gain_of_two
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor
 
 
@@ -341,7 +341,7 @@ def groups_in(kind, seed=0):
     X[240:] = rng.uniform(-30, 50, size=(80, 2)) if kind == "flat" else 10.0 + 25.0 * rng.normal(size=(80, 2))
     X = X[:240] if kind == "none" else X
     S = as_similarity(X, "sqeuclidean")
-    sample = S.coordinates(np.arange(len(X)))
+    sample = located(S).coordinates(np.arange(len(X)))
 
     def start(mine):
         centre = sample.rows[mine].mean(axis=0)
@@ -366,7 +366,7 @@ def test_the_rule_has_the_densities_of_the_fit(kind):
     t = np.square(sample.rows[:, None] - clouds.centres).sum(axis=2)
     D = clouds.dimension
     logs = -0.5 * D * np.log(2 * np.pi * clouds.variances) - t / (2 * clouds.variances)
-    best, score = S.nearest(rule.cores)
+    best, score = located(S).nearest(rule.cores)
     np.testing.assert_array_equal(best, logs.argmax(axis=1))
     np.testing.assert_allclose(score, logs.max(axis=1), rtol=1e-3)  # centres are half a round further
     labels, probabilities = found.of(S)
@@ -382,8 +382,8 @@ def test_the_rule_has_the_densities_of_the_fit(kind):
             if kind == "flat"
             else -0.5 * D * np.log(2 * np.pi * clouds.width) - away / (2 * clouds.width)
         ) + np.log(clouds.noise)
-        np.testing.assert_allclose(S.nearest(rule.background)[1], behind, rtol=1e-3)
-        behind = S.nearest(rule.background)[1]
+        np.testing.assert_allclose(located(S).nearest(rule.background)[1], behind, rtol=1e-3)
+        behind = located(S).nearest(rule.background)[1]
         before = score + np.log(clouds.shares)[best] + np.log1p(-clouds.noise)
         expected = np.where(behind > before, -1, best)
         assert ((labels < 0) == (y < 0)).mean() > 0.9
@@ -392,7 +392,7 @@ def test_the_rule_has_the_densities_of_the_fit(kind):
     np.testing.assert_array_equal(probabilities == 0.0, labels < 0)
 
 
-def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known():
+def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known(monkeypatch):
     S, sample, starts, y, _ = groups_in("flat")
     found = labelled(S, sample, starts, None)
     assert (found.of(S)[0] >= 0).all()
@@ -408,7 +408,7 @@ def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known():
     assert not nobody.verdict.noisy
     assert (nobody.of(S)[0] >= 0).all()
     # directions have no widths: everybody is with the nearest centre
-    S.has_clouds = False
+    monkeypatch.setattr(type(located(S)), "has_clouds", False)
     border = labelled(S, sample, starts, "auto")
     assert border.verdict.sentence.endswith("between groups is a border.")
     assert (border.of(S)[0] >= 0).all()

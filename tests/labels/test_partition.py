@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, End, as_similarity, peel
 from dominantsets.compiled.interrupts import check
 from dominantsets.labels.partition import Balls, ByFit, ByPayoff, _noise, label_by_fit, label_by_pieces
-from dominantsets.labels.refinement import refine
+from dominantsets.labels.refinement import diagonal_of, refine
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import Monitor
 from support import CORNERS, cliques, path, press_ctrl_c, vector
 
@@ -27,8 +28,8 @@ def test_noise_by_the_definition(kind, noisy, radii):
     run = peel(S, 1, shift=200.0 - S.self_similarity)
     (found,) = run
     # squared distances of feature space: s_ii - 2 (Sx)_i + x'Sx, with s_ii on the diagonal
-    full, x = S.toarray() + np.diag(S.diagonal()), vector(found, S.n)
-    squares = S.diagonal() - 2.0 * full @ x + x @ full @ x
+    full, x = S.toarray() + np.diag(diagonal_of(S)), vector(found, S.n)
+    squares = diagonal_of(S) - 2.0 * full @ x + x @ full @ x
     radius = np.sqrt(squares[found.members].max())
     noise, said, balls = _noise(S, [found], run.labels)
     assert said == radii
@@ -88,7 +89,7 @@ def test_new_nodes_of_a_graph():
     # groups' own: 12 and 6 of ones off the diagonal; 0.5 / sqrt(12) is less than 0.4 / sqrt(6)
     np.testing.assert_array_equal(by_members.of_new(S, links), [0, 1, 1, -1, -1])
     shares = [(np.arange(4), np.full(4, 0.25)), (np.arange(4, 7), np.full(3, 1.0 / 3.0))]
-    summaries = [S.summarise(members, weights) for members, weights in shares]
+    summaries = [arrivals_of(S).summarise(members, weights) for members, weights in shares]
     by_payoff = ByPayoff(summaries, np.sqrt([3.0 / 4.0, 2.0 / 3.0]))
     np.testing.assert_array_equal(by_payoff.of_new(S, links), [0, 1, 1, -1, -1])
     # the same payoffs, over another root

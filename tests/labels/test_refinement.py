@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, as_similarity
 from dominantsets.labels import refinement
-from dominantsets.labels.refinement import refine
+from dominantsets.labels.refinement import diagonal_of, refine
 from dominantsets.similarity.base import evenly
 from support import random_similarity
 
@@ -42,7 +42,7 @@ def test_the_objective_never_falls_and_nothing_is_left_to_gain(kind, n, k, seed)
     labels = rng.integers(-1, k, size=n)
     labels[:k] = np.arange(k)
     found = refine(S, labels, k)
-    s = S.toarray() + np.diag(S.diagonal())
+    s = S.toarray() + np.diag(diagonal_of(S))
     assert set(found.labels.tolist()) - {-1} == set(range(k))  # no cluster is empty
     alone = np.flatnonzero(found.labels < 0)  # only what has nothing in common with any of them
     assert not s[np.ix_(alone, np.flatnonzero(found.labels >= 0))].any()
@@ -143,7 +143,7 @@ def test_objects_that_take_no_part_stay_out(kind, k, seed):
     labels[outside] = -1
     found = refine(S, labels, k, outside=outside)
     assert (found.labels[outside] == -1).all()
-    s = S.toarray() + np.diag(S.diagonal())
+    s = S.toarray() + np.diag(diagonal_of(S))
     assert found.objective[-1] == pytest.approx(objective(s, found.labels, k), rel=1e-9)
     if kind == "path":  # the largest distance of what is left may be smaller, which shifts its similarities
         return
@@ -213,7 +213,7 @@ def test_single_moves_leave_every_cluster_an_object(star, monkeypatch):
         A[0, 1:] = A[1:, 0] = np.linspace(0.5, 1.0, 11)
     S = as_similarity(A)
     labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])
-    s = A + np.diag(S.diagonal())
+    s = A + np.diag(diagonal_of(S))
     table = refinement._Table(S, labels, 3, np.empty(0, dtype=bool))
     while True:
         tries = [(i, k) for i in range(12) for k in range(3) if (labels == labels[i]).sum() > 1]

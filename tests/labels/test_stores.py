@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import as_similarity
+from dominantsets.labels.refinement import diagonal_of
 from dominantsets.rows.base import Cores
+from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.located import located
 
 SCORED = ("sqeuclidean", "cosine", "linear")
 
@@ -49,7 +52,7 @@ def test_the_nearest_centre_by_direct_distances(kind, how):
     params = {"gamma": 0.2} if kind == "rbf" else {}
     plain = as_similarity(X, kind, **params)
     S = as_similarity(plain.toarray()) if how == "dense" else as_similarity(stored(X, how), kind, **params)
-    full = plain.toarray() + np.diag(S.diagonal() if how == "dense" else plain.diagonal())
+    full = plain.toarray() + np.diag(diagonal_of(S) if how == "dense" else diagonal_of(plain))
     rates, constants = np.array([1.0, 3.0, 0.5]), np.array([0.0, -1.0, 0.25])
     mixtures, inside, scores = [], np.empty(3), np.empty((120, 3))
     for k in range(3):
@@ -57,13 +60,13 @@ def test_the_nearest_centre_by_direct_distances(kind, how):
         weights = rng.dirichlet(np.ones(15))
         x = np.zeros(120)
         x[objects] = weights
-        mixtures.append(S.centre(objects, weights))
+        mixtures.append(arrivals_of(S).summarise(objects, weights))
         inside[k] = x @ full @ x
         scores[:, k] = constants[k] - 0.5 * rates[k] * (full.diagonal() - 2.0 * full @ x + inside[k])
         if kind == "sqeuclidean" and how != "dense":
             away = np.square(X - weights @ X[objects]).sum(axis=1)
             np.testing.assert_allclose(scores[:, k], constants[k] - rates[k] * away, atol=1e-8)
-    best, top = S.nearest(Cores(mixtures, inside, rates, constants))
+    best, top = located(S).nearest(Cores(mixtures, inside, rates, constants))
     np.testing.assert_allclose(np.asarray(top), scores.max(axis=1), atol=1e-8 * np.abs(scores).max())
     np.testing.assert_array_equal(np.asarray(best), scores.argmax(axis=1))
 
@@ -74,8 +77,8 @@ def test_coordinates_have_half_the_squared_distances(kind):
     X = np.abs(np.random.default_rng(43).normal(size=(60, 3))) + 0.1
     S = as_similarity(X, kind)
     objects = np.arange(0, 60, 2)
-    sample = S.coordinates(objects)
-    full = S.toarray() + np.diag(S.diagonal())
+    sample = located(S).coordinates(objects)
+    full = S.toarray() + np.diag(diagonal_of(S))
     own = full.diagonal()
     expected = 0.5 * (own[:, None] + own - 2.0 * full)[np.ix_(objects, objects)]
     rows, extra = sample.rows, sample.extra

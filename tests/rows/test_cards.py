@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, Status, as_similarity, solve
-from dominantsets.rows.base import Block
 from dominantsets.rows.chunks import InProcess, block_of
+from dominantsets.rows.memory import HostBlock
 from dominantsets.similarity import kernel
 from dominantsets.solvers import chunk_pass
 from support import assert_certified, assert_same_model, features, formula, in_row_blocks, neighbor_graph
@@ -24,7 +24,7 @@ da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 torch = pytest.importorskip("torch")
 
-from dominantsets.rows import tensor_features, tensors  # noqa: E402 (what follows needs torch)
+from dominantsets.rows import tensor_block, tensor_features, tensors  # noqa: E402 (what follows needs torch)
 from dominantsets.solvers import tensor_pass  # noqa: E402
 
 LOW_RANK = ("sqeuclidean", "cosine", "linear")
@@ -116,7 +116,7 @@ def test_removed_objects_and_row_sums(affinity):
 def test_a_pass_is_its_formula(affinity, small, monkeypatch):
     """Values, histogram, sums above a level and the rows of a band, from the formulas themselves."""
     if small:  # in many parts, and w after w
-        monkeypatch.setattr(tensors, "BLOCK_NUMBERS", {"cpu": 40})
+        monkeypatch.setattr(tensor_block, "BLOCK_NUMBERS", {"cpu": 40})
         monkeypatch.setattr(tensor_pass, "VALUES_BYTES", 8 * 60)
     X, shift = np.abs(features(60, 3)), 5.0
     S = as_similarity(X, affinity)
@@ -216,7 +216,7 @@ def test_an_array_of_another_library_is_taken_where_it_is(monkeypatch):
 
     monkeypatch.setattr(tensor_features, "from_dlpack", lambda X: torch.as_tensor(ROWS))  # needs no card
     kinds = [type(block_of(partial(Elsewhere, device), 0, 900, None)) for device in (1, 2)]
-    assert kinds == [Block, tensors.TensorBlock]
+    assert kinds == [HostBlock, tensors.TensorBlock]
 
 
 def test_what_is_refused():

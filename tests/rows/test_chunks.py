@@ -174,7 +174,7 @@ def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
 
 
 def test_rows_that_do_not_fit_are_read_in_every_round(monkeypatch):
-    from dominantsets.rows import chunks as on_dask
+    from dominantsets.rows import from_dask as on_dask
 
     monkeypatch.setattr(on_dask, "memory_available", lambda: 1_000)
     reads = []

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, parquet_rows
-from dominantsets.rows import chunks
+from dominantsets.rows import from_dask
 from support import assert_same_model
 
 pa = pytest.importorskip("pyarrow")
@@ -52,7 +52,7 @@ def test_clusters_are_those_of_the_array(device, room, tmp_path, monkeypatch):
     """Also where there is no room to keep a row group from one round to the next."""
     if device is not None:
         pytest.importorskip("torch")
-    monkeypatch.setattr(chunks, "KEPT_SHARE", room)
+    monkeypatch.setattr(from_dask, "KEPT_SHARE", room)
     pq.write_table(table(ROWS, "fixed"), tmp_path / "rows.parquet", row_group_size=250)
     X = parquet_rows(tmp_path / "rows.parquet", ["vector"])
     found = DominantSets(3, affinity="sqeuclidean", device=device).fit(X)

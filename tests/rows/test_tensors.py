@@ -23,7 +23,10 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import DominantSets, End, Status, as_similarity, multistart, peel, solve
 from dominantsets.clusters.significance import judge
 from dominantsets.compiled import passes
+from dominantsets.labels.refinement import diagonal_of
 from dominantsets.rows.base import Cores
+from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, Problem, SolverOptions, make_problem
 from dominantsets.solvers.dual import Dual
 from dominantsets.solvers.problem import Point
@@ -32,7 +35,14 @@ from support import as_memmap, assert_certified, assert_same_cluster, features, 
 torch = pytest.importorskip("torch")
 
 from dominantsets.clusters.sampling import k_dpp  # noqa: E402 (what follows needs torch)
-from dominantsets.rows import fused, tensor_features, tensor_operations, tensor_scores, tensors  # noqa: E402
+from dominantsets.rows import (  # noqa: E402
+    fused,
+    tensor_block,
+    tensor_features,
+    tensor_formulas,
+    tensor_operations,
+    tensor_scores,
+)
 from dominantsets.rows.tensor_features import Features, Streamed  # noqa: E402
 from dominantsets.rows.tiles import Tiles  # noqa: E402
 from dominantsets.solvers import tensor_dual, tensor_few, tensor_problem  # noqa: E402
@@ -50,7 +60,7 @@ def device(request):
 
 def rows_of(S):
     """The rows of a tensor's similarity, as its formula sees them."""
-    return tensor_operations.local(S.rows.block, S.recipe)
+    return tensor_formulas.local(S.rows.block, S.recipe)
 
 
 def stored(X, dtype, device):
@@ -85,9 +95,11 @@ def test_a_similarity_of_a_tensor_is_its_formula(kind, dtype, device):
     plain = as_similarity(X, kind, **params)
     for rows in (new, torch.tensor(new, device=device)):
         np.testing.assert_allclose(S.cross(rows, support), plain.cross(new, support), **close)
-        np.testing.assert_allclose(
-            S.payoff(rows, support, weights), plain.payoff(new, support, weights), **close
+        ours, theirs = (
+            arrivals.payoff_of(given, arrivals.summarise(support, weights))
+            for arrivals, given in ((arrivals_of(S), rows), (arrivals_of(plain), new))
         )
+        np.testing.assert_allclose(ours, theirs, **close)
 
 
 @pytest.mark.parametrize("kind", ["rbf", "laplacian"])
@@ -212,7 +224,7 @@ import numpy as np, torch
 from dominantsets import as_similarity
 from dominantsets.rows import fused, tensor_scores
 from dominantsets.rows.base import Cores
-from dominantsets.rows.tensor_operations import local
+from dominantsets.rows.tensor_formulas import local
 from dominantsets.rows.tensor_points import _radius
 from dominantsets.solvers import tensor_dual
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -617,13 +629,13 @@ def test_coordinates_and_nearest_centres_are_those_of_the_cpu(kind, device, monk
     clusters = {where: list(found) for where, found in run.items()}
     np.testing.assert_array_equal(run[True].labels, run[False].labels)
     objects = np.arange(0, 400, 7)
-    here, there = theirs.coordinates(objects), ours.coordinates(objects)
+    here, there = located(theirs).coordinates(objects), located(ours).coordinates(objects)
     np.testing.assert_allclose(there.rows, here.rows, atol=1e-9 * np.abs(here.rows).max())
     np.testing.assert_allclose(there.extra, here.extra, atol=1e-9 * np.square(here.rows).max())
     assert there.own == pytest.approx(here.own)
-    full = theirs.toarray() + np.diag(theirs.diagonal())
+    full = theirs.toarray() + np.diag(diagonal_of(theirs))
     for size in (2**28, 64):
-        monkeypatch.setitem(tensors.BLOCK_NUMBERS, device, size)
+        monkeypatch.setitem(tensor_block.BLOCK_NUMBERS, device, size)
         rates, constants = np.array([2.0, 0.5, 1.0]), np.array([0.0, 1.0, -2.0])
         scores = np.empty((400, 3))
         cores = {}
@@ -632,13 +644,13 @@ def test_coordinates_and_nearest_centres_are_those_of_the_cpu(kind, device, monk
             for k, cluster in enumerate(clusters[where]):
                 x = np.zeros(400)
                 x[cluster.members] = cluster.weights
-                mixtures.append(S.centre(cluster.members, cluster.weights))
+                mixtures.append(arrivals_of(S).summarise(cluster.members, cluster.weights))
                 inside[k] = x @ full @ x
                 away = 0.5 * (full.diagonal() - 2.0 * full @ x + inside[k])
                 scores[:, k] = constants[k] - rates[k] * away
             cores[where] = Cores(mixtures, inside, rates, constants)
         for S, where in ((theirs, False), (ours, True)):
-            best, score = S.nearest(cores[where])
+            best, score = located(S).nearest(cores[where])
             np.testing.assert_array_equal(best, scores.argmax(axis=1))
             np.testing.assert_allclose(score, scores.max(axis=1), atol=1e-9 * np.abs(scores).max())
     one, other = run[False]._problem, run[True]._problem  # the last cluster is not removed
@@ -839,12 +851,12 @@ def test_codes_are_clustered_as_their_numbers(dtype, device):
 
 def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     X = torch.tensor(features(500, 3), device=device)
-    monkeypatch.setattr(tensors, "_room", {})
+    monkeypatch.setattr(tensor_block, "_room", {})
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (10**9, 4 * 10**9))
     rooms, measure = [], tensor_operations.measure
 
     def crowded(rows, *asked):
-        rooms.append(tensors._room.get(str(rows.device), 1.0))
+        rooms.append(tensor_block._room.get(str(rows.device), 1.0))
         if rooms[-1] > 0.2:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return measure(rows, *asked)
@@ -853,8 +865,8 @@ def test_where_memory_runs_out_blocks_become_smaller(device, monkeypatch):
     S = as_similarity(X, "sqeuclidean")
     assert rooms == [1.0, 0.5, 0.25, 0.125]
     np.testing.assert_allclose(S.toarray(), formula("sqeuclidean", X.cpu().numpy()), atol=1e-10)
-    monkeypatch.setattr(tensors, "SMALLEST_ROOM", 1.0)
-    monkeypatch.setattr(tensors, "_room", {})
+    monkeypatch.setattr(tensor_block, "SMALLEST_ROOM", 1.0)
+    monkeypatch.setattr(tensor_block, "_room", {})
     with pytest.raises(MemoryError, match=r"'measure' did not fit the device, which has 1.0 of 4.0 GB free"):
         as_similarity(X, "sqeuclidean")
 
@@ -866,7 +878,7 @@ def test_scores_that_do_not_fit_are_made_in_blocks(device, monkeypatch):
     S = as_similarity(torch.tensor(features(60, 4), dtype=torch.float32, device=device), "sqeuclidean")
     numbers = [np.ones(2), np.full(2, 0.5), np.zeros(2)]
     cores = Cores(S.rows.mix_each(S.recipe, [(np.arange(30), np.full(30, 1 / 30))] * 2), *numbers)
-    scores = tensor_scores.Scores(tensor_operations.local(S.rows.block, S.recipe), cores)
+    scores = tensor_scores.Scores(tensor_formulas.local(S.rows.block, S.recipe), cores)
     monkeypatch.setattr(tensor_scores, "WORTH_A_KERNEL", 1)
     monkeypatch.setattr(fused, "usable", lambda device: True)
     monkeypatch.setattr(tensor_scores.Scores, "_swept", too_large)
@@ -878,9 +890,9 @@ def test_scores_that_do_not_fit_are_made_in_blocks(device, monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])
 @pytest.mark.parametrize("shape", [(1,), (1_000, 37), (0, 3)])
 def test_large_arrays_go_in_pieces(device, shape, dtype, monkeypatch):
-    monkeypatch.setattr(tensors, "PIECE_BYTES", 64)
+    monkeypatch.setattr(tensor_block, "PIECE_BYTES", 64)
     x = np.arange(np.prod(shape)).reshape(shape).astype(str(dtype).removeprefix("torch."))
-    sent = tensors.sent_in_pieces(x, torch.device(device))
+    sent = tensor_block.sent_in_pieces(x, torch.device(device))
     assert sent.dtype == dtype
     np.testing.assert_array_equal(sent.cpu().numpy(), x)
 
@@ -888,12 +900,12 @@ def test_large_arrays_go_in_pieces(device, shape, dtype, monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.float16])
 @pytest.mark.parametrize("shape", [(1,), (1_000, 37), (0, 3)])
 def test_large_results_come_in_pieces(dtype, shape, device, monkeypatch):
-    monkeypatch.setattr(tensors, "PIECE_BYTES", 1_024)
+    monkeypatch.setattr(tensor_block, "PIECE_BYTES", 1_024)
     x = torch.arange(int(np.prod(shape)), device=device).reshape(shape).to(dtype)
-    found = tensors.in_pieces(x)
+    found = tensor_block.in_pieces(x)
     np.testing.assert_array_equal(found, x.cpu().numpy())
     assert found.dtype == x.cpu().numpy().dtype
-    np.testing.assert_array_equal(tensors.in_pieces(x.T), x.cpu().numpy().T)
+    np.testing.assert_array_equal(tensor_block.in_pieces(x.T), x.cpu().numpy().T)
 
 
 @pytest.mark.parametrize("kind", LOW_RANK)

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity
 from dominantsets.similarity import spectrum
+from dominantsets.similarity.located import located
 from support import diffusion_by_hand, features
 
 WAYS = {  # the limits under which each way to the eigenvectors is taken
@@ -81,7 +82,7 @@ def test_more_groups_than_principal_axes_keep_their_distances():
     """The points that stand for objects: those of two groups are at right angles, however many there are."""
     X, y = groups(150, 12, 150, 40.0)
     S = as_similarity(X, "diffusion", n_components=150)
-    points = S.coordinates(np.arange(S.n))
+    points = located(S).coordinates(np.arange(S.n))
     firsts = np.flatnonzero(np.diff(y, prepend=-1))
     away = np.square(points.rows[firsts][:, None] - points.rows[firsts][None]).sum(axis=2)
     np.testing.assert_allclose(away[~np.eye(150, dtype=bool)], 1.0, atol=0.01)

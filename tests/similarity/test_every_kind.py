@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import as_similarity
-from dominantsets.similarity import kernel, search
+from dominantsets import DominantSets, as_similarity, solve
+from dominantsets.similarity import Similarity, kernel, search
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import Point, Problem
 from support import features, formula, given_comparisons, inverse_distance
 
@@ -19,11 +21,10 @@ ROWS = np.array([3, 0, 17, 59, 31])
 COLS = np.array([17, 2, 3])
 
 
-def test_block_and_entry(kind):
+def test_block(kind):
     _, S, A, atol = kind
     np.testing.assert_allclose(S.block(ROWS, COLS), A[np.ix_(ROWS, COLS)], atol=atol, rtol=0)
-    assert S.entry(3, 17) == pytest.approx(A[3, 17], abs=atol)
-    assert S.entry(5, 5) == 0.0
+    assert S.block(ROWS, ROWS).trace() == 0.0
 
 
 def test_columns(kind):
@@ -113,7 +114,9 @@ def test_new_objects_see_what_training_objects_see(name, sparse):
         "callable": lambda: formula("callable", X)[30:, support],
     }[name]()
     np.testing.assert_allclose(S.cross(new, support), expected, rtol=1e-10)
-    np.testing.assert_allclose(S.payoff(new, support, weights), expected @ weights, rtol=1e-10)
+    arrivals = arrivals_of(S)
+    payoffs = arrivals.payoff_of(new, arrivals.summarise(support, weights))
+    np.testing.assert_allclose(payoffs, expected @ weights, rtol=1e-10)
 
 
 def test_new_objects_in_a_neighbor_graph():
@@ -141,7 +144,7 @@ def test_linear_with_negative_products():
     with pytest.raises(ValueError, match="objects 0 and 1 is -1, but similarities must not be"):
         as_similarity(X, "linear")
     S = as_similarity(X, "linear", offset="bound")
-    assert S.entry(0, 1) == pytest.approx(-1 + 2)  # the longest row has squared length 2
+    assert S.column(0)[1] == pytest.approx(-1 + 2)  # the longest row has squared length 2
 
 
 def test_equal_objects_are_all_alike():
@@ -236,3 +239,35 @@ def test_the_approximate_search_is_for_many_objects_of_many_features(monkeypatch
         as_similarity(sp.csr_array(X), "nearest_neighbors", search="approximate")
     with pytest.raises(ValueError, match="search='fast' is not known"):
         as_similarity(X, "nearest_neighbors", search="fast")
+
+
+class Alike(Similarity):
+    """A kind of a user's own, with no more than it must have: 1 / (1 + distance) on a line."""
+
+    self_similarity = 1.0
+
+    def __init__(self, x):
+        self.x, self.n, self.n_features = x, len(x), 1
+
+    def block(self, rows, cols):
+        out = self.cross(self.x[rows, None], cols)
+        out[np.equal.outer(rows, cols)] = 0.0
+        return out
+
+    def cross(self, new, cols):
+        return 1.0 / (1.0 + np.abs(new[:, :1] - self.x[cols]))
+
+
+def test_a_kind_of_a_users_own_answers_two_questions_and_has_the_rest():
+    x = np.concatenate([np.linspace(0.0, 1.0, 20), np.linspace(8.0, 9.0, 15)])
+    S = Alike(x)
+    ours, theirs = solve(S, shift=0.5), solve(S.toarray(), shift=0.5)
+    np.testing.assert_array_equal(ours.members, theirs.members)
+    assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+    model = DominantSets(2).fit(S)
+    assert adjusted_rand_score(model.labels_, x > 5.0) == 1.0
+    new = np.array([[0.5], [8.5]])
+    np.testing.assert_array_equal(model.predict(new), model.labels_[[10, 27]])
+    for name, needed in (("dual", "low-rank"), ("exact", "single-linkage tree")):
+        with pytest.raises(ValueError, match=needed):
+            solve(S, algorithm=name)

@@ -17,7 +17,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from brute_force import solve as solve_rationally
 from dominantsets import DominantSets, Status, as_similarity, global_optimum, peel, solve
 from dominantsets.compiled import boxes
-from dominantsets.similarity.base import EXPANDED
+from dominantsets.similarity.expansion import EXPANDED, expandable
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers import branch_and_bound
 from dominantsets.solvers.anchors import RowAnchors, column_tops, trivial_bound
 from dominantsets.solvers.boxes import BoxedProblem
@@ -158,7 +159,7 @@ def test_a_box_is_bounded_wherever_it_lies():
     for _ in range(40):
         X, kind, shift = random_rows(rng)
         S = as_similarity(X, kind)
-        boxed = BoxedProblem(S.expanded(np.arange(S.n), shift), shift)
+        boxed = BoxedProblem(expandable(S).expanded(np.arange(S.n), shift), shift)
         maxima = [solve(S, start=i, shift=shift) for i in range(S.n)]
         images = [m.weights @ boxed.Y[m.members] for m in maxima]
         for _ in range(10):
@@ -220,7 +221,7 @@ def test_the_test_of_concavity_never_errs(kind):
         H = np.eye(n) - 1.0 / n
         curved = np.linalg.eigvalsh(H @ (S.toarray() - shift * np.eye(n)) @ H)
         concave = np.sort(curved)[::-1][0] <= 1e-9 and np.sort(curved)[::-1][1] < -1e-9 if n > 1 else True
-        if S.concave(shift):
+        if solving_of(S).concave(shift):
             known += 1
             assert concave
     assert known > 5
@@ -467,7 +468,7 @@ def test_what_is_better_is_in_a_part_that_is_left(seed):
     maxima = [solve(S, start=int(i), shift=shift) for i in rng.permutation(S.n)[:40]]
     values = np.array([one.value - shift for one in maxima])
     every = np.arange(S.n)
-    expansion = S.expanded(every, shift)
+    expansion = expandable(S).expanded(every, shift)
     compared = 0
     for floor in (values.min() - 1e-9, np.median(values) - 1e-9):
         for look in (False, True):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from capped_maxima import agree, strict_maxima
 from dominantsets import DominantSets, Status, as_similarity, global_optimum, solve
+from dominantsets.similarity.expansion import expandable
 from dominantsets.solvers.api import make_problem
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -57,7 +58,7 @@ def test_the_bound_is_the_eigenvalue_or_above(kind):
         S = as_similarity(rows(rng, kind), kind)
         seeds = np.sort(rng.choice(S.n, int(rng.integers(1, S.n)), replace=False))
         top = float(np.linalg.eigvalsh(outside_matrix(S.toarray(), seeds))[-1])
-        bound = S.top_outside(seeds)
+        bound = expandable(S).top_outside(seeds)
         unit = float(np.abs(S.toarray()).max())
         assert bound >= top - 1e-12 * unit
         if kind != "linear":  # where all objects have the same on the diagonal it is sharp
@@ -65,7 +66,7 @@ def test_the_bound_is_the_eigenvalue_or_above(kind):
 
 
 def test_the_bound_of_many_objects_by_products(monkeypatch):
-    monkeypatch.setattr("dominantsets.similarity.base.FEW", 0)
+    monkeypatch.setattr("dominantsets.similarity.expansion.FEW", 0)
     for A in (
         random_similarity(40),
         random_similarity(40, seed=1, zeros=0.8),
@@ -76,7 +77,7 @@ def test_the_bound_of_many_objects_by_products(monkeypatch):
         dense = S.toarray()
         others = np.setdiff1d(np.arange(S.n), seeds)
         top = float(np.linalg.eigvalsh(dense[np.ix_(others, others)])[-1])
-        assert top <= S.top_outside(seeds) <= dense.sum(axis=1).max() * (1 + 1e-8)
+        assert top <= expandable(S).top_outside(seeds) <= dense.sum(axis=1).max() * (1 + 1e-8)
 
 
 def check_meets(S, seeds: np.ndarray, shift: float, rng: np.random.Generator) -> None:
@@ -121,7 +122,7 @@ def test_the_answer_is_a_kkt_point_of_its_own_problem(kind):
     S = as_similarity(X, kind, **({"gamma": 0.1} if kind in ("rbf", "laplacian") else {}))
     A = formula(kind, X)
     seeds = np.array([7])
-    needed = S.top_outside(seeds)
+    needed = expandable(S).top_outside(seeds)
     found = solve(S, seeds=seeds, shift=0.5)
     diagonal = np.full(40, max(0.5, needed))
     diagonal[7] = 0.5
@@ -172,7 +173,7 @@ def test_a_path_and_a_graph_have_seeds_too():
 def test_the_best_set_with_a_seed():
     X = features(60, d=2)
     S = as_similarity(X, "sqeuclidean")
-    extra = np.full(60, S.top_outside(np.array([4])))
+    extra = np.full(60, expandable(S).top_outside(np.array([4])))
     extra[4] = 0.0
     problem = make_problem(S, 0.0, extra=extra)
     best = problem.solve(SolverOptions("dual"), Monitor(), "global")
@@ -230,7 +231,7 @@ def test_welded_seeds_are_all_inside():
         x = np.zeros(n)
         x[found.members] = found.weights
         np.testing.assert_allclose(x[seeds], x[seeds[0]])
-        diagonal = np.full(n, max(0.2, S.top_outside(seeds)))
+        diagonal = np.full(n, max(0.2, expandable(S).top_outside(seeds)))
         diagonal[seeds] = 0.2
         P = np.zeros((n, others.size + 1))
         P[others, np.arange(others.size)] = 1.0

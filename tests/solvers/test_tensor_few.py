@@ -21,7 +21,7 @@ from support import features
 torch = pytest.importorskip("torch")
 
 from dominantsets.rows import graphs  # noqa: E402 (what follows needs torch)
-from dominantsets.rows.tensor_operations import local  # noqa: E402
+from dominantsets.rows.tensor_formulas import local  # noqa: E402
 from dominantsets.solvers import tensor_few  # noqa: E402
 from dominantsets.solvers.tensor_few import FewDual  # noqa: E402
 

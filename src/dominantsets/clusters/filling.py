@@ -18,7 +18,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import ModeTree, Node
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 
 ROUNDS = 4  # of moving centres, to compare choices
 FEW, SOME = 3, 8  # objects of a group about the one that is explained worst

@@ -27,6 +27,7 @@ from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import FALSE, Null, last_believed
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import ByPayoff, Partition
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import certify
@@ -195,7 +196,7 @@ def graph_partition(
     sentence = f"{alone:.0%} have no edge to any group." if alone else "every node has an edge to a group."
     if is_share(noise):
         labels, strength, sentence = without_noise(labels, strength, noise)
-    summaries = [similarity.summarise(group.members, group.weights) for group in groups]
+    summaries = [arrivals_of(similarity).summarise(group.members, group.weights) for group in groups]
     return Partition(labels, strength, ByPayoff(summaries, roots), sentence)
 
 

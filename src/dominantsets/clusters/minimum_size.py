@@ -14,6 +14,7 @@ from dominantsets._checks import check_int
 from dominantsets._typing import Floats
 from dominantsets.clusters.peeling import Peeling
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.bounds import bounds_of
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS
 
@@ -96,7 +97,7 @@ def sufficient_shift(
     monitor = Monitor() if monitor is None else monitor
     similarity = as_similarity(similarity)
     options = SolverOptions(tol=tol, max_iter=max_iter, cutoff=cutoff)
-    level = similarity.level
+    level = bounds_of(similarity).level
     high = guaranteed_shift(similarity, size) + level
     low = max(LEAST * high, 1e-12)
     halted = False

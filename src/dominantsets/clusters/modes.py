@@ -33,7 +33,7 @@ from dominantsets.clusters.evidence import Evidence, dimension
 from dominantsets.compiled import modes
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.points import NOBODY
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 LEAST = 8  # objects of a group, where nothing else is asked for

@@ -13,6 +13,7 @@ from dominantsets._checks import check_choice, check_int, check_real
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers import (
     Callback,
     DominantSet,
@@ -264,7 +265,7 @@ def dominant_sets(
     check_int("patience", patience, at_least=1)
     check_int("max_nodes", max_nodes, at_least=1)
     similarity, shift, monitor = as_similarity(S), float(shift), Monitor(max_time, callback)
-    how = similarity.all_sets_by
+    how = solving_of(similarity).all_sets_by
     if method == "complete" and not how:
         raise ValueError(
             "method='complete' needs path-based similarity, or at most 3 features under 'sqeuclidean', "
@@ -275,7 +276,7 @@ def dominant_sets(
     monitor.n_left = similarity.n
     options = SolverOptions().chosen_for(similarity, shift, 0)
     if method == "complete" and how == "tree":
-        clusters, decided = every_maximum(similarity.require_path(), shift)
+        clusters, decided = every_maximum(solving_of(similarity).require_path(), shift)
         strict = [one for one in clusters if one.strict]
         return _sorted(strict, [1] * len(strict), decided, method, similarity.n, overlap)
     if method == "complete":

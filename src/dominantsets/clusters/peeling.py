@@ -14,7 +14,8 @@ from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.compiled.interrupts import listening
 from dominantsets.compiled.members import claim, taken_by
 from dominantsets.similarity import Similarity, as_similarity
-from dominantsets.similarity.base import Folded
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.solving import Folded, fold
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, make_problem
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.options import MULTIPLY, check_run
@@ -120,7 +121,7 @@ class Extraction:
             return None
         if problem.largest_degree() <= RESIDUE * self._largest_degree:
             problem.recompute_degrees()
-            if problem.largest_degree() <= similarity.rounding * problem.n_alive:
+            if problem.largest_degree() <= bounds_of(similarity).rounding * problem.n_alive:
                 return End.NO_SIMILARITY
         return None
 
@@ -288,7 +289,7 @@ def peel(
         weights = checked_weights(sample_weight, similarity.n)
         options = chosen_with_weights(options, similarity, float(shift))
     elif n_clusters is not None and algorithm == "auto" and options.starts_anywhere and not trace:
-        folded = similarity.folded()
+        folded = fold(similarity)
     options = options.chosen_for(similarity if folded is None else folded.similarity, float(shift))
     options.check_start(similarity.n)
     return Peeling(

@@ -19,6 +19,7 @@ from dominantsets._checks import check_choice, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.similarity.formulas import one_over_median
+from dominantsets.similarity.source import describable, describe
 from dominantsets.solvers import Problem
 
 EXACT_LIMIT = 1_500  # objects up to which L is formed and decomposed; above it Nyström features
@@ -37,11 +38,11 @@ def sample_starts(problem: Problem, k: int, sampling: str, random_state: np.rand
     k = min(k, alive)
     if check_choice("sampling", sampling, SAMPLINGS) == "uniform" or k == alive or k == 1:
         return problem.numbered(sample_without_replacement(alive, k, random_state=random_state))
-    pool, seen = problem.similarity.describable, np.arange(alive)
+    pool, seen = describable(problem.similarity), np.arange(alive)
     if alive > pool:
         seen = np.sort(sample_without_replacement(alive, pool, random_state=random_state))
     objects = problem.numbered(seen)
-    chosen = k_dpp(problem.similarity.describe(objects), k, random_state)
+    chosen = k_dpp(describe(problem.similarity, objects), k, random_state)
     return objects[filled_up(chosen, k, objects.size, random_state)]
 
 

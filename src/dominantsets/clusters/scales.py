@@ -22,7 +22,8 @@ from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
 from dominantsets.labels.clouds import Start
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Coordinates, Spread
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.located import Coordinates, Spread, located
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.result import HALTS, End
 
@@ -71,8 +72,9 @@ class Scales:
         self.roots: list[Node] = []
         self.alone: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
-        if size <= similarity.large_sample < WORTH * size:  # not worth a second tree, but a larger first
-            size = similarity.large_sample
+        large = located(similarity).large_sample
+        if size <= large < WORTH * size:  # not worth a second tree, but a larger first
+            size = large
         while True:
             self._look(spread, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
@@ -89,17 +91,17 @@ class Scales:
         A group that the sample has no more than twice the least objects of says that there may be smaller
         ones, which it cannot show.
         """
-        size = min(CLOSER * self.objects.size, self._similarity.large_sample, self.n)
+        size = min(CLOSER * self.objects.size, located(self._similarity).large_sample, self.n)
         nodes = [ball.node for ball in self.alone or self.balls if ball.node is not None]
         hardly = self.tree is not None and any(node.size < 2 * self.tree.least for node in nodes)
         return size if hardly and len(nodes) > 1 and size >= WORTH * self.objects.size else 0
 
     def _limit(self, size: int) -> int:
-        return self._similarity.sample_limit(size, SAMPLE_OF_MATRIX)
+        return located(self._similarity).sample_limit(size, SAMPLE_OF_MATRIX)
 
     def _look(self, spread: Callable[[int], Ints], size: int, monitor: Monitor) -> None:
         self.objects = spread(self._limit(size))
-        self.sample = self._similarity.coordinates(self.objects)
+        self.sample = located(self._similarity).coordinates(self.objects)
         if self.objects.size < 4 or not self._apart():
             if self._wanted is None or self._wanted == 1 or not self._apart():
                 self._one()
@@ -201,7 +203,7 @@ class Scales:
     def _apart(self) -> bool:
         """Whether objects differ by more than rounding."""
         spread = float(np.square(self.sample.rows).sum(axis=1).max(initial=0.0) + self.sample.extra.max())
-        return spread > max(self._similarity.rounding, 1e-13 * abs(self.sample.own))
+        return spread > max(bounds_of(self._similarity).rounding, 1e-13 * abs(self.sample.own))
 
     def _one(self) -> None:
         """All objects as one group: the largest ball of the tree, or equal weights where there is none."""
@@ -279,7 +281,7 @@ class Scales:
     @property
     def has_clouds(self) -> bool:
         """Whether the groups are clouds of points, and not directions."""
-        return self._similarity.has_clouds
+        return located(self._similarity).has_clouds
 
     @property
     def is_one(self) -> bool:

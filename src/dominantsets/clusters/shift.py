@@ -29,6 +29,8 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import Peeling, renumbered
 from dominantsets.clusters.significance import Judgement
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
 
@@ -116,7 +118,7 @@ class Scale:
             else self.self_similarity
         )
         self.spread = self.self_similarity - quartile
-        self.rounding = max(similarity.rounding, 1e-14 * abs(self.self_similarity))
+        self.rounding = max(bounds_of(similarity).rounding, 1e-14 * abs(self.self_similarity))
         # objects differ in it only under "linear"; each alone must stay concave
         self.least = float(similarity.self_similarities(np.arange(self.n)).min())
 
@@ -173,7 +175,7 @@ def choose_shift(
     objects = _sample(similarity, degrees, n_clusters)
     sub, sub_degrees, sub_scale = similarity, degrees, scale
     if objects.size < similarity.n or not similarity.in_memory:
-        sub = similarity.sample(objects)
+        sub = located(similarity).sample(objects)
         sub_degrees = sub.degrees()
         sub_scale = Scale(sub, sub_degrees)
     trials: list[Candidate] = []
@@ -217,7 +219,8 @@ def _resolve_graph(
 
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or a sample (never for single linkage)."""
-    limit = similarity.sample_limit(max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0)), SAMPLE_OF_MATRIX)
+    wanted = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
+    limit = located(similarity).sample_limit(wanted, SAMPLE_OF_MATRIX)
     return np.arange(similarity.n) if similarity.n <= limit else np.sort(_by_degree(degrees, limit))
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import evenly
+from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Point, Problem
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
@@ -79,7 +80,7 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints, copies: Float
     """
     if similarity.self_similarity is None or objects.size == 0:
         return float("nan")
-    places = evenly(np.arange(objects.size), similarity.scatter_limit(SOME, MANY))
+    places = evenly(np.arange(objects.size), located(similarity).scatter_limit(SOME, MANY))
     few = objects[places]
     kappa = similarity.self_similarities(few) + shift
     if few.size < 2:
@@ -89,5 +90,5 @@ def sharpness(similarity: Similarity, shift: float, objects: Ints, copies: Float
     scale = objects.size / few.size / kappa
     if copies is not None:
         scale = scale * copies[places]
-    J = similarity.scatter(few, kappa - shift, scale, SOME)
+    J = located(similarity).scatter(few, kappa - shift, scale, SOME)
     return 1.0 - float(np.linalg.eigvalsh(J)[-1])

@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba.core import config
+from threadpoolctl import ThreadpoolController
 
 WORK_BYTES = 2**25  # a temporary of a blocked operation; large enough for BLAS, small beside the data
 GRAIN = 2**16  # entries below which a part is not worth a thread
@@ -54,6 +56,12 @@ def _pool() -> ThreadPoolExecutor:
         _pools.clear()
         _pools[here] = ThreadPoolExecutor(N_THREADS, "dominantsets")
     return _pools[here]
+
+
+@cache
+def blas() -> Any:
+    """Looks for the libraries that have threads of their own, once."""
+    return ThreadpoolController()
 
 
 def row_blocks(n: int, bytes_a_row: int, budget: int = WORK_BYTES) -> Iterator[slice]:

@@ -39,6 +39,7 @@ from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.samples import Sample, Way, sample_of
 from dominantsets.fitting.separation import conductances
+from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
 
 FEWEST, FEWEST_A_CLUSTER = 8, 4  # objects below which nothing is compared
@@ -207,7 +208,7 @@ def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
             taken, [taken], sample.n, f"More than {MOST} clusters: a sample has too little of each."
         )
     if n_clusters is None and sample.whole is not None:  # many small groups do not show in a sample
-        count = len(Scales(sample.whole, sample.whole.spread(_random()), None, 1, monitor).balls)
+        count = len(Scales(sample.whole, located(sample.whole).spread(_random()), None, 1, monitor).balls)
         if count > MOST / 2:
             taken = TriedAffinity(*_balls(sample), n_clusters=count, note="of a larger sample")
             reason = f"Balls have {count} groups, too many for a sample to compare."

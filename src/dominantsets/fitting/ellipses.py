@@ -26,6 +26,7 @@ from dominantsets.fitting.points import Points
 from dominantsets.fitting.selection import Selection, of_ellipses
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.located import located
 from dominantsets.similarity.single_linkage import tree_of_graph
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import End
@@ -135,7 +136,7 @@ class EllipticPlan(Points):
 
         None where a cluster has no ball of its own, or objects are outside all clusters.
         """
-        scales = Scales(self.similarity, self.similarity.spread(), None, 1, self.monitor)
+        scales = Scales(self.similarity, located(self.similarity).spread(), None, 1, self.monitor)
         if scales.tree is None or (part.labels < 0).any():
             return None
         lives, sampled = scales.tree.lives(), part.labels[scales.objects]

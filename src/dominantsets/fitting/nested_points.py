@@ -21,6 +21,7 @@ from dominantsets.labels.mixture import Labelling, Verdict, label_by_clouds
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
 
@@ -190,7 +191,7 @@ def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Lab
     mixtures, inside = [], np.empty(len(balls))
     for k, start in enumerate(starts_of(scales, balls)):
         some, weights = start.members, balls[k].weights / balls[k].weights.sum()
-        mixtures.append(similarity.centre(scales.objects[some], weights))
+        mixtures.append(arrivals_of(similarity).summarise(scales.objects[some], weights))
         # the mean squared distance from the centre is half the mean of own lengths less the centre's
         inside[k] = float(weights @ own[some]) - 2.0 * start.square
     level = np.zeros(len(balls))

@@ -13,6 +13,7 @@ from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.points import by_clouds
 from dominantsets.fitting.selection import Selection, of_shift
 from dominantsets.labels.partition import Partition, label_by_fit
+from dominantsets.similarity.located import located
 from dominantsets.solvers.result import HALTS
 
 SAMPLED, SOME = 6_000, 40  # objects from which labels are made, and of each cluster
@@ -73,7 +74,7 @@ class OneShift(Plan):
         few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
         size = SAMPLED // 6 if self.monitor.interrupted else SAMPLED  # Ctrl-C is answered at once
         objects = np.unique(np.concatenate([chosen(self._degrees, size), *few]))
-        sample = similarity.coordinates(objects)
+        sample = located(similarity).coordinates(objects)
         starts = starts_from(sample, objects, clusters)
         return by_clouds(similarity, objects, sample, starts, np.inf, noise, self.monitor)
 

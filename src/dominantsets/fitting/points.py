@@ -15,7 +15,7 @@ from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS
 
@@ -25,8 +25,9 @@ class Points(Plan):
 
     def _find(self) -> None:
         similarity, request = self.similarity, self.request
-        wanted = similarity.n_groups if request.n_clusters is None else request.n_clusters
-        spread = similarity.spread(self.random_state)
+        points = located(similarity)
+        wanted = points.n_groups if request.n_clusters is None else request.n_clusters
+        spread = points.spread(self.random_state)
         self._scales = scales = Scales(similarity, spread, wanted, request.min_cluster_size, self.monitor)
         self._run = run = OwnScales(
             similarity, scales, request.options, self.monitor, request.min_cluster_size
@@ -41,7 +42,8 @@ class Points(Plan):
 
     def labels(self, noise: Noise) -> Partition:
         scales, balls = self._scales, self._run.balls
-        judged = noise == "auto" and self.similarity.has_clouds  # directions have no noise to be judged
+        # directions have no noise to be judged
+        judged = noise == "auto" and located(self.similarity).has_clouds
         why = scales.hidden(len(balls)) if judged else ""
         starts, alone = starts_of(scales, balls), starts_of(scales, scales.alone)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension

@@ -31,6 +31,9 @@ from dominantsets.fitting.points import by_clouds
 from dominantsets.labels.mixture import Labelling
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.located import located
+from dominantsets.similarity.solving import alike_to_copies
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import beyond_rounding, tolerance
 from dominantsets.solvers.result import HALTS
@@ -306,7 +309,7 @@ def climbed(
         cluster = arrival.cluster
         if arrival.start is not None:
             assert similarity.self_similarity is not None
-            least = len(arrival.members) * similarity.rounding - similarity.self_similarity
+            least = len(arrival.members) * bounds_of(similarity).rounding - similarity.self_similarity
             shift = max(cluster.shift, least)
             problem = make_problem(similarity, shift, weights=_shared(similarity, shift, weights))
             chosen_for = options.chosen_for(similarity, shift, 0)
@@ -321,7 +324,7 @@ def _shared(similarity: Similarity, shift: float, weights: Floats | None) -> Flo
     """Weights, and 1 for objects with copies that would not share any: rows of length 0 under cosine."""
     if weights is None:
         return None
-    sharing = similarity.alike_to_copies(np.arange(similarity.n)) + shift > 0.0
+    sharing = alike_to_copies(similarity, np.arange(similarity.n)) + shift > 0.0
     return np.where(sharing | (weights == 0.0), weights, 1.0)
 
 
@@ -372,7 +375,7 @@ def look(
     Those that were not touched stay as they are where they are found again. The order is any. Weights
     count when clusters are climbed, not for what stands out.
     """
-    scales = Scales(similarity, similarity.spread(), n_clusters, least, monitor)
+    scales = Scales(similarity, located(similarity).spread(), n_clusters, least, monitor)
     if monitor.interrupted:
         return None
     if scales.is_one and arrivals:
@@ -432,6 +435,6 @@ def partition(
     """Labels of all rows, by clouds about the dominant sets."""
     few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
     objects = np.unique(np.concatenate([chosen(similarity.degrees(), SAMPLED), *few]))
-    sample = similarity.coordinates(objects)
+    sample = located(similarity).coordinates(objects)
     starts = starts_from(sample, objects, clusters)
     return by_clouds(similarity, objects, sample, starts, np.inf, noise, monitor)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.solvers import DominantSet
 
 ROUNDING = 1e-6  # how far members' payoffs may lie below f where the gap is small
@@ -52,7 +53,8 @@ class Core(NamedTuple):
         below = -float(np.min((own + cluster.shift) * cluster.weights))
         unit = max(cluster.value, cluster.threshold, 0.0)
         slack = min(0.5 * max(cluster.margin, 0.0), max(below, 0.0) + ROUNDING * unit)
-        return cls(similarity.summarise(cluster.members, cluster.weights), cluster.threshold - slack)
+        summary = arrivals_of(similarity).summarise(cluster.members, cluster.weights)
+        return cls(summary, cluster.threshold - slack)
 
 
 def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -> Ints:
@@ -65,7 +67,7 @@ def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -
     """
     labels = np.full(new.shape[0], -1, dtype=np.int64)
     for k, core in enumerate(cores):
-        payoffs = similarity.for_cluster(k).payoff_of(new, core.summary)
+        payoffs = arrivals_of(similarity.for_cluster(k)).payoff_of(new, core.summary)
         labels[(labels < 0) & (payoffs > core.level)] = k
     return labels
 
@@ -80,14 +82,15 @@ def predict_by_average(
     labels = predict_by_payoff(similarity, cores, new)
     if not len(averages):
         return labels
-    values = np.array([similarity.for_cluster(k).payoff_of(new, s) for k, s in enumerate(averages)])
+    each = [arrivals_of(similarity.for_cluster(k)) for k in range(len(averages))]
+    values = np.array([here.payoff_of(new, s) for here, s in zip(each, averages, strict=True)])
     far = np.isneginf(values.max(axis=0))
     return np.where(labels >= 0, labels, np.where(far, -1, values.argmax(axis=0)))
 
 
 def average_of(similarity: Similarity, cluster: DominantSet) -> Any:
     """A summary of equal weights on a cluster's members."""
-    return similarity.summarise(cluster.members, _equal(cluster))
+    return arrivals_of(similarity).summarise(cluster.members, _equal(cluster))
 
 
 def _equal(cluster: DominantSet) -> Floats:

@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.rows.base import blas
+from dominantsets.compiled.threads import blas
 from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 200, 1e-5  # of a fit, and the gain in nats for each object below which it is done

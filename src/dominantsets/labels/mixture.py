@@ -57,7 +57,7 @@ from dominantsets.labels.noise import is_share, noise_level
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Coordinates
+from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor
 
 GAIN = 0.25  # nats for each object of the background
@@ -202,7 +202,7 @@ class Labelling:
 
     def of(self, similarity: Similarity) -> tuple[Ints, Floats]:
         """Labels and probabilities of all objects: a pass, and one for the background."""
-        return similarity.label(self.rule)
+        return located(similarity).label(self.rule)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
@@ -210,7 +210,7 @@ class Labelling:
 
     def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
         """Labels and probabilities of new objects."""
-        return similarity.label_new(new, self.rule)
+        return located(similarity).label_new(new, self.rule)
 
 
 def label_by_clouds(
@@ -252,7 +252,7 @@ def label_by_clouds(
     if not np.isfinite(dimension):
         dimension = float(max(1, sample.rows.shape[1]))
     dimension = min(max(dimension, 1.0), limit(sample))
-    clouds = similarity.has_clouds
+    clouds = located(similarity).has_clouds
     # as many as there are clusters are these, perhaps in another order: labels go by the clusters'
     alone = None if alone is None or len(alone) == len(starts) else alone
     judged = _judged(sample, alone or starts, dimension, noise == "auto", clouds, monitor)
@@ -284,7 +284,7 @@ def label_by_clouds(
     rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges)
     if not is_share(noise):
         return Labelling(rule, verdict)
-    _, probabilities = similarity.label(rule)
+    _, probabilities = located(similarity).label(rule)
     least = np.full(len(starts), noise_level(np.asarray(probabilities), noise))
     sentence = f"{noise:.0%} are called noise, as asked: those least typical of their clusters."
     rule = rule._replace(least=least, background=None, judges=None)
@@ -363,4 +363,4 @@ def _mixtures(
     lengths = np.square(sample.rows).sum(axis=1) + sample.extra
     squares = weights @ lengths - 2.0 * np.einsum("kj,kj->k", weights @ sample.rows, centres)
     inside = weights @ own - 2.0 * (squares + np.square(centres).sum(axis=1))
-    return similarity.centres(objects, weights), inside
+    return located(similarity).centres(objects, weights), inside

@@ -13,9 +13,12 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.noise import is_share, without_noise
-from dominantsets.labels.refinement import FitByMembers, refine
+from dominantsets.labels.refinement import FitByMembers, diagonal_of, refine
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Monitor
 
 FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
@@ -51,7 +54,7 @@ class Balls(NamedTuple):
         """None where there is no distance, or all cores are points."""
         if similarity.self_similarity is None or not clusters:
             return None
-        own = similarity.diagonal()
+        own = diagonal_of(similarity)
         inside, squares = np.empty(len(clusters)), np.empty(len(clusters))
         for k, cluster in enumerate(clusters):
             members, weights = cluster.members, cluster.weights
@@ -59,19 +62,20 @@ class Balls(NamedTuple):
             payoffs = cluster.threshold + (cluster.shift + own[members]) * weights
             inside[k] = weights @ payoffs
             squares[k] = float((own[members] - 2.0 * payoffs).max()) + inside[k]
-        level = max(10.0 * similarity.rounding, 1e-13 * float(np.abs(own).max()))
+        level = max(10.0 * bounds_of(similarity).rounding, 1e-13 * float(np.abs(own).max()))
         if float(squares.max()) <= level:
             return None
         # a part in 10⁹ more: rounding must not put the farthest member outside
         squares = (1.0 + 1e-9) * np.maximum(squares, max(float(np.median(squares)), level))
-        mixtures = [similarity.centre(c.members, c.weights) for c in clusters]
+        mixtures = [arrivals_of(similarity).summarise(c.members, c.weights) for c in clusters]
         return cls(Cores(mixtures, inside, 2.0 / squares, np.zeros(len(clusters))))
 
     def near(self, similarity: Similarity, new: Any, radii: float) -> Flags:
         """Which new objects lie within so many radii of some core."""
-        own, near = similarity.self_similarities_of_new(new), np.zeros(new.shape[0], dtype=bool)
+        arrivals, near = arrivals_of(similarity), np.zeros(new.shape[0], dtype=bool)
+        own = arrivals.self_similarities(new)
         for mixture, inside, rate in zip(*self.cores[:3], strict=True):
-            near |= 0.5 * rate * (own - 2.0 * similarity.payoff_of(new, mixture) + inside) <= radii**2
+            near |= 0.5 * rate * (own - 2.0 * arrivals.payoff_of(new, mixture) + inside) <= radii**2
         return near
 
 
@@ -100,9 +104,8 @@ class ByPayoff(NamedTuple):
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects; -1 where they have nothing in common with any group."""
-        fits = (
-            np.column_stack([similarity.payoff_of(new, summary) for summary in self.summaries]) / self.roots
-        )
+        payoff_of = arrivals_of(similarity).payoff_of
+        fits = np.column_stack([payoff_of(new, summary) for summary in self.summaries]) / self.roots
         return np.where(fits.max(axis=1) > 0.0, fits.argmax(axis=1), -1)
 
 
@@ -197,7 +200,7 @@ def _noise(
     if balls is None:
         return None, np.inf, None
     outside = cores < 0
-    squares = -similarity.nearest(balls.cores)[1]
+    squares = -located(similarity).nearest(balls.cores)[1]
     far, close = (squares > FAR**2) & outside, (squares > 1.0) & outside
     if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
         return close, 1.0, balls

@@ -24,6 +24,7 @@ import numpy as np
 from dominantsets._checks import warn
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.base import evenly
 from dominantsets.solvers import Monitor
 
@@ -44,7 +45,7 @@ class FitByMembers(NamedTuple):
         fits = np.full((new.shape[0], len(self.summaries)), -np.inf)
         for k, summary in enumerate(self.summaries):
             if summary is not None:
-                fits[:, k] = similarity.payoff_of(new, summary)
+                fits[:, k] = arrivals_of(similarity).payoff_of(new, summary)
         return fits
 
     def renumbered(self, order: Ints) -> FitByMembers:
@@ -65,6 +66,13 @@ class Refinement(NamedTuple):
     objective: list[float]
 
 
+def diagonal_of(similarity: Similarity) -> Floats:
+    """What may stand on the diagonal: self-similarities, or the largest similarity there is."""
+    if similarity.self_similarity is None:
+        return np.full(similarity.n, similarity.largest())
+    return similarity.self_similarities(np.arange(similarity.n))
+
+
 class _Table:
     """S as a table: for any similarity, one product with it for each cluster and round."""
 
@@ -73,7 +81,7 @@ class _Table:
         self.outside = outside
         # where a round would ask for every similarity of many objects, some of each cluster stand for it
         self.sampled = similarity.n > EVERYBODY and similarity.costs_all_pairs
-        self.own = similarity.diagonal()
+        self.own = diagonal_of(similarity)
         self.labels = labels
         self.S: Floats = np.empty((0, 0))
         self.W: Floats = np.empty(0)
@@ -129,7 +137,7 @@ class _Table:
         for k, weight in enumerate(self.W):
             members = np.flatnonzero(self.labels == k)
             share = np.full(members.size, 1.0 / np.sqrt(max(weight, 1e-300)))
-            summaries.append(self.similarity.summarise(members, share) if members.size else None)
+            summaries.append(arrivals_of(self.similarity).summarise(members, share) if members.size else None)
         return FitByMembers(summaries)
 
     def single_moves(self) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.plotting._style import axes_or_new, color_of
+from dominantsets.similarity.bounds import bounds_of
 
 
 class HierarchyDisplay:
@@ -120,7 +121,7 @@ class HierarchyDisplay:
 
 def _of_leaves(model: DominantSetHierarchy, leaves: list[Group]) -> tuple[Any, list[Group]]:
     """The linkage of some groups, with kappa for heights, and the group of each of its nodes."""
-    base, count = model.similarity_.level, dict.fromkeys(leaves, 1)
+    base, count = bounds_of(model.similarity_).level, dict.fromkeys(leaves, 1)
     places = {group: k for k, group in enumerate(leaves)}
     stack, inner = [model.root_], list[Group]()
     while stack:

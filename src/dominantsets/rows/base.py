@@ -16,17 +16,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import cache, cached_property, reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import check
-from dominantsets.compiled.threads import single_threaded
+from dominantsets.compiled.threads import blas, single_threaded
+from dominantsets.rows.points import Points
 
 DESCRIBED = 2**25  # numbers of sparse rows that may become dense
 LARGEST = 1e140  # features beyond it, or below its inverse, cannot be squared and summed
@@ -113,7 +113,7 @@ class Cores(NamedTuple):
     constants: Floats
 
 
-class Block:
+class Block(ABC):
     """Consecutive objects: their rows, which of them are alive, and what has been worked out of them."""
 
     def __init__(
@@ -161,11 +161,9 @@ class Block:
         gone = [name for name in self._memo if name.startswith(prefix) and name not in keep]
         return [self._memo.pop(name)[1] for name in gone]
 
+    @abstractmethod
     def do(self, operation: Any, *arguments: Any) -> Any:
-        """The reply to an operation, by its form for where the rows are: here that for the host."""
-        from dominantsets.rows.memory import named  # which is made of what is here
-
-        return named(operation)(self, *arguments)
+        """The reply to an operation, by its form for where the rows are."""
 
     def places(self, objects: Ints) -> Ints:
         """Where objects of this block stand in it."""
@@ -247,12 +245,6 @@ def side_by_side(work: Callable[[_J], _T], jobs: list[_J], threads: int) -> list
                 check()  # jobs that have not begun are dropped
                 found.append(reply)
         return found
-
-
-@cache
-def blas() -> Any:
-    """Looks for the libraries that have threads of their own, once."""
-    return ThreadpoolController()
 
 
 class Rows(ABC):
@@ -401,8 +393,6 @@ class Rows(ABC):
 
     def points(self, rows: Floats, extra: Floats) -> Any:
         """Points of a sample, worked on where these rows are."""
-        from dominantsets.rows.points import Points  # which is made of what is here
-
         return Points(rows, extra)
 
     def order_of(self, operation: Any, *common: Any) -> Callable[[Ints], Ints]:

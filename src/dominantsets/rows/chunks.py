@@ -8,7 +8,6 @@ is named, becomes a block on that device; it is asked the same, and answers in N
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,14 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dominantsets._checks import memory_available, missing_extra
+from dominantsets._checks import missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows.base import Block, Job, Round, Rows, answer, side_by_side
 from dominantsets.rows.foreign import is_tensor, shared, torch_needed
+from dominantsets.rows.memory import HostBlock
 
 KEPT_ROWS = 20_000  # rows of a kernel's working sets that stay here
-KEPT_SHARE = 0.25  # of the free memory that all chunks together may take
 
 
 def laid_out(block: Any) -> Any:
@@ -46,7 +45,8 @@ def block_of(
     first = shared(read())
     if device is None and not is_tensor(first):
         rows = laid_out(first) if kept else None
-        return Block((lambda: rows) if kept else (lambda: laid_out(shared(read()))), begin, size, kept=kept)
+        again = (lambda: rows) if kept else (lambda: laid_out(shared(read())))
+        return HostBlock(again, begin, size, kept=kept)
     with torch_needed():
         from dominantsets.rows.tensor_features import SENT, load
         from dominantsets.rows.tensors import TensorBlock
@@ -64,6 +64,8 @@ class ChunkRows(Rows):
     home = "chunks"
     describable = 20_000
 
+    stored_again: Callable[..., ChunkRows]  # how a copy is made where it is loaded, see ``from_dask``
+
     def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int, where: str | None = None) -> None:
         super().__init__(sizes, d)
         self._where = where
@@ -72,7 +74,7 @@ class ChunkRows(Rows):
         self._known: dict[str, dict[int, Floats]] = {}
 
     def __reduce__(self) -> Any:
-        return stored_in, (self._chunks, self.sizes.tolist(), self.d, self._where)
+        return self.stored_again, (self._chunks, self.sizes.tolist(), self.d, self._where)
 
     def fetch(self, objects: Ints, operation: Any, *common: Any) -> Floats:
         if operation != "kernel_take":
@@ -150,58 +152,11 @@ class InProcess(ChunkRows):
         return self._blocks[index]
 
 
-def rows_of_dask(X: Any, graph: bool, device: Any = None) -> ChunkRows:
-    """The rows of a Dask array of features, or of a graph in blocks of CSR rows."""
-    X = _array(X)
-    sparse = sp.issparse(X._meta)
-    if graph and device is not None:
-        raise ValueError(f"a graph stays on the host: leave out device={str(device)!r}.")
-    if graph and not sparse:
-        raise ValueError(
-            "a Dask array with affinity 'precomputed' must have blocks of scipy.sparse CSR rows (a graph); a "
-            "dense n × n similarity does not scale: pass the features, with affinity='sqeuclidean' say."
-        )
-    if graph and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"a precomputed graph must be square, got shape {X.shape}; if it holds sparse features, they "
-            "have to be dense here."
-        )
-    if sparse and not graph:
-        raise ValueError(
-            "sparse features in a Dask array are not supported; make the blocks dense with "
-            "X.map_blocks(lambda block: block.toarray()), or pass a SciPy matrix."
-        )
-    where = None if device is None else str(device)
-    return stored_in(X.to_delayed().ravel().tolist(), X.chunks[0], X.shape[1], where, X.nbytes)
-
-
-def stored_in(
-    chunks: Sequence[Any],
-    sizes: Sequence[int],
-    d: int,
-    where: str | None = None,
-    n_bytes: float | None = None,
-) -> ChunkRows:
-    """Chunks as rows: on the workers of the current client, or here."""
-    client = _client()
-    if client is not None:
-        from dominantsets.rows.cluster import OnCluster  # only where there is a cluster
-
-        return OnCluster(client, chunks, sizes, d, where)
-    room = KEPT_SHARE * (memory_available() or 0)
-    if where is not None:
-        with torch_needed():
-            from dominantsets.rows.tensor_features import room_on
-        room = room_on(where, room)
-    size = 8.0 * sum(sizes) * d if n_bytes is None else n_bytes
-    return InProcess(chunks, sizes, d, where, kept=size < room)
-
-
 def computed(X: Any) -> NDArray[Any]:
     """The rows of a Dask array, brought to this process."""
     from dask.base import compute
 
-    chunks = [shared(chunk) for chunk in compute(*_array(X).to_delayed().ravel())]
+    chunks = [shared(chunk) for chunk in compute(*array_of(X).to_delayed().ravel())]
     return np.concatenate([chunk.cpu().double().numpy() if is_tensor(chunk) else chunk for chunk in chunks])
 
 
@@ -222,7 +177,7 @@ def read_later(
     return rows
 
 
-def _array(X: Any) -> Any:
+def array_of(X: Any) -> Any:
     """A 2-D array of numbers with known chunks, whole rows in each."""
     try:
         import dask.array as da
@@ -245,15 +200,3 @@ def _array(X: Any) -> Any:
     if getattr(X.dtype, "kind", "f") not in "biuf":  # those of tensors are looked at where the chunks are
         raise ValueError(f"a Dask array must hold real numbers, got dtype {X.dtype}.")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-
-
-def _client() -> Any:
-    """The distributed client that is current here, if there is one."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import Client
-
-    try:
-        return Client.current()
-    except ValueError:
-        return None

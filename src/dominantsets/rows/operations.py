@@ -15,13 +15,10 @@ from scipy.special import gammaincc
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey, blas
-from dominantsets.rows.memory import PIECE_BYTES, kernel_lengths, kernel_rows, local
+from dominantsets.compiled.threads import GRAIN, blas, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.arrays import EVERYBODY, PIECE_BYTES, kernel_lengths, kernel_rows, local
+from dominantsets.rows.base import Block, Cores, Mixture, Recipe, Sums, Survey
 from dominantsets.rows.rule import Rule
-
-_NOBODY = np.empty(0, dtype=bool)
-
 
 # of all rows -------------------------------------------------------------------------------------------
 
@@ -60,7 +57,7 @@ def degrees(block: Block, recipe: Recipe, sums: Sums, everybody: bool = True) ->
     here, formula = local(block, recipe), recipe.formula
     added = formula.offset * sums.objects - (sums.squares if formula.has_bias else 0.0)
     form = here.form(sums.rows, times=sums.objects, added=added)
-    values = here.rows.products(sums.rows, form, _NOBODY if everybody else block.alive)
+    values = here.rows.products(sums.rows, form, EVERYBODY if everybody else block.alive)
     values -= here.diagonal
     return values
 

@@ -15,13 +15,12 @@ from sklearn.neighbors import NearestNeighbors
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT, expect
-from dominantsets.compiled.threads import N_THREADS, parallel_map, row_blocks
-from dominantsets.rows.base import blas
+from dominantsets.compiled.passes import EPS
+from dominantsets.compiled.threads import N_THREADS, blas, parallel_map, row_blocks
 
 NUMBERS = 2**22  # products that are held at once
 BLOCK = 2048  # points that a thread takes at a time
 MOST = 0.25  # of the points that a list may hold where a ball is only followed: longer ones save nothing
-EPS = float(np.finfo(np.float64).eps)
 NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 

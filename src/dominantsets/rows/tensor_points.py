@@ -13,8 +13,9 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT
+from dominantsets.compiled.passes import EPS
 from dominantsets.rows import fused
-from dominantsets.rows.points import EPS, Points
+from dominantsets.rows.points import Points
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
 LARGE = {"cuda": 2**24, "cpu": 2**28}  # products of one step from which it is made on the device

@@ -8,17 +8,13 @@ others, and the largest score itself, are made in float64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from dominantsets.rows import fused
 from dominantsets.rows.base import Cores
-
-if TYPE_CHECKING:
-    from dominantsets.rows.tensor_operations import FormulaTensors
+from dominantsets.rows.tensor_formulas import FormulaTensors
 
 WORTH_A_KERNEL = 2**22  # scores from which one is used
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Block, Rows
@@ -89,13 +88,10 @@ class ChunkGraph(Similarity):
     The row sums come here, eight bytes per object: the next start is the object with the largest.
     """
 
+    rows: Rows
     is_sparse = True
     structure = "graph"
     costs_all_pairs = False
-
-    @property
-    def in_memory(self) -> bool:
-        return False
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -114,9 +110,6 @@ class ChunkGraph(Similarity):
 
     def fingerprint(self) -> str:
         return self.rows.fingerprint()
-
-    def as_given(self, per_object: NDArray[Any]) -> Any:
-        return self.rows.as_given(per_object)
 
     def rows_at(self, objects: Ints) -> list[tuple[Ints, Floats]]:
         """Ends and weights of the edges of objects; one round for those that are not known."""

@@ -13,6 +13,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import matrices as _arrays
 from dominantsets.compiled import passes
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.similarity.arrivals import Arrivals, arrivals_of
 from dominantsets.similarity.base import Similarity, hashed, off_diagonal
 
 # How far a_ij and a_ji may lie apart, relative to the largest entry.
@@ -20,7 +21,6 @@ SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 # Side of the tiles in which a_ij is compared with a_ji: of the cache, and of a page of a file.
 TILE, TILE_ON_DISK = 128, 512
 LOOKED_AT = 64  # objects whose triangles say whether a matrix holds distances
-FEWEST = 6  # objects below which triangles hold by chance
 
 
 class Dense(Similarity):
@@ -72,19 +72,6 @@ class Dense(Similarity):
         _arrays.take_block(self._A, np.asarray(rows), np.asarray(cols), out)
         return out
 
-    def arriving(self, new: Any) -> Any:
-        """Rows of similarities; that of an object itself gets its self-similarity: diagonals are ignored."""
-        if sp.issparse(new):
-            return new
-        rows = np.ascontiguousarray(new, dtype=self._A.dtype)
-        known = {hash(row.tobytes()): j for j, row in enumerate(self._A)}
-        names = [known.get(hash(row.tobytes()), -1) for row in rows]
-        own = [(i, j) for i, j in enumerate(names) if j >= 0 and np.array_equal(rows[i], self._A[j])]
-        filled = np.array(new, dtype=np.float64)
-        for i, j in own:
-            filled[i, j] = self.self_similarity
-        return filled
-
     def cross(self, new: Any, cols: Ints) -> Floats:
         chosen = new[:, np.asarray(cols)]
         chosen = chosen.toarray() if sp.issparse(chosen) else chosen
@@ -94,9 +81,6 @@ class Dense(Similarity):
         column: Floats = self._A[i].astype(np.float64)
         column[i] = 0.0
         return column
-
-    def entry(self, i: int, j: int) -> float:
-        return 0.0 if i == j else float(self._A[i, j])
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         if self._A.dtype == np.float64 and support.size > self.n // 2:
@@ -115,6 +99,29 @@ class Dense(Similarity):
     def toarray(self) -> Floats:
         every = np.arange(self.n)
         return off_diagonal(self._A.astype(np.float64), every, every)
+
+
+class DenseArrivals(Arrivals):
+    """Rows of similarities to all objects."""
+
+    of: Dense
+
+    def arriving(self, new: Any) -> Any:
+        """The similarity of an object to itself becomes its self-similarity: diagonals are ignored."""
+        if sp.issparse(new):
+            return new
+        A = self.of.stored
+        rows = np.ascontiguousarray(new, dtype=A.dtype)
+        known = {hash(row.tobytes()): j for j, row in enumerate(A)}
+        names = [known.get(hash(row.tobytes()), -1) for row in rows]
+        own = [(i, j) for i, j in enumerate(names) if j >= 0 and np.array_equal(rows[i], A[j])]
+        filled = np.array(new, dtype=np.float64)
+        for i, j in own:
+            filled[i, j] = self.of.self_similarity
+        return filled
+
+
+arrivals_of.register(Dense, DenseArrivals)
 
 
 def checked_distances(D: Any) -> Any:
@@ -206,12 +213,12 @@ def warn_of_distances(A: NDArray[Any]) -> None:
 
     Distances have a zero diagonal and :math:`d_{ij} \le d_{ik} + d_{kj}`. Similarities break that wherever
     two objects are alike and a third one is like neither. Triangles of an even sample are looked at; where no
-    entry is more than twice another all of them hold, and nothing can be told.
+    entry is more than twice another all of them hold, and nothing can be told; nor from fewer than 6 objects.
     """
     n = A.shape[0]
     some = np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.int64)
     D = np.asarray(A[np.ix_(some, some)], dtype=np.float64)
-    if n < FEWEST or D.diagonal().any():
+    if n < 6 or D.diagonal().any():
         return
     apart = D + np.diag(np.full(len(D), np.inf))
     far = float(np.median(apart[np.triu_indices(len(D), 1)]))

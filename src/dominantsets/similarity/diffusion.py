@@ -15,19 +15,17 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.memory import InMemory
-from dominantsets.similarity.base import Coordinates, of_rows
 from dominantsets.similarity.formulas import COSINE
-from dominantsets.similarity.low_rank import LowRank
+from dominantsets.similarity.located import Coordinates, located, of_rows
+from dominantsets.similarity.low_rank import LowRank, LowRankPoints
 from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.single_linkage import prim
 from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
 
-NEIGHBORS = 10  # of each object
 UNIT = 7  # the neighbour whose distance is an object's unit of length
 WEAK = 1e-3  # the weight of an edge that joins pieces of the graph
 JOINED = 4_000  # objects among which those edges are looked for
 AXES = 50  # of the cloud without groups with which data are compared
-FEWEST = 20  # objects of which groups may be told by the gap
 FAINT = 0.1  # eigenvalues below which a new object's coordinate is not scaled up
 
 
@@ -55,11 +53,11 @@ class Diffusion(LowRank):
     >>> from dominantsets import as_similarity
     >>> X = np.repeat([[0.0], [100.0]], 20, axis=0) + np.tile(np.arange(20.0), 2)[:, None]
     >>> S = as_similarity(X, "diffusion", n_neighbors=6, n_components=2)
-    >>> round(S.entry(0, 19), 2), round(S.entry(0, 20), 2)  # of one group, of two
-    (2.0, 1.0)
+    >>> S.column(0)[[19, 20]].round(2)  # of one group, of two
+    array([2., 1.])
     """
 
-    has_clouds = False
+    n_groups: int | None = None  # how many the gap of the eigenvalues tells of
 
     def __init__(
         self,
@@ -77,7 +75,7 @@ class Diffusion(LowRank):
         if n_components is not None:
             n_components = min(check_int("n_components", n_components, at_least=1), n)
         if n_neighbors is None:
-            n_neighbors = max(1, min(NEIGHBORS, n - 1))
+            n_neighbors = max(1, min(10, n - 1))
 
         def neighbors(rows: Any) -> Neighbors:
             return Neighbors(rows, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
@@ -87,7 +85,7 @@ class Diffusion(LowRank):
         N, roots = normalised(W)
         if n_components is not None:
             values, vectors = slowest(N, n_components, d)
-        elif n < FEWEST:
+        elif n < 20:  # a gap among so few is chance
             values, vectors = slowest(N, 1, d)
         else:
             cloud = _one_cloud(X)
@@ -99,11 +97,6 @@ class Diffusion(LowRank):
         self._back = 1.0 / np.maximum(values, FAINT)
         super().__init__(InMemory(self._psi), COSINE)
         self.n_features = d
-
-    def coordinates(self, objects: Ints) -> Coordinates:
-        """On as many axes as there are components: many groups have no few principal ones."""
-        assert self.self_similarity is not None
-        return of_rows(np.sqrt(0.5) * self.rows_of(objects), self.self_similarity, self._psi.shape[1])
 
     def moved(self, new: Any) -> Floats:
         new = normalize(new) if self._cosine else new
@@ -119,6 +112,25 @@ class Diffusion(LowRank):
         copies, originals = _copies(squares, near)
         places[copies] = self._psi[originals]
         return np.asarray(places)
+
+
+class DiffusionPoints(LowRankPoints):
+    """Directions of the spectral embedding."""
+
+    of: Diffusion
+    has_clouds = False
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.of.n_groups
+
+    def coordinates(self, objects: Ints) -> Coordinates:
+        """On as many axes as there are components: many groups have no few principal ones."""
+        assert self.of.self_similarity is not None
+        return of_rows(np.sqrt(0.5) * self.of.rows_of(objects), self.of.self_similarity, self.of.rows.d)
+
+
+located.register(Diffusion, DiffusionPoints)
 
 
 def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:

@@ -11,9 +11,7 @@ from dominantsets._checks import check_choice, require_memory
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.dense import Dense, checked_distances
-from dominantsets.similarity.path import Path
-
-REACH = 5  # objects within which two must lie to be near each other, under "path"
+from dominantsets.similarity.path import REACH, Path
 
 
 class FromDistances(Dense):
@@ -46,13 +44,6 @@ class FromDistances(Dense):
         D = np.asarray(new.toarray() if sp.issparse(new) else new, dtype=np.float64)
         return self._of(D[:, np.asarray(cols)])
 
-    def self_similarities_of_new(self, new: Any) -> Floats:
-        assert self.self_similarity is not None
-        return np.full(new.shape[0], self.self_similarity)
-
-
-THEN = ("path", "sqeuclidean", "euclidean", "rbf")
-
 
 def from_distances(D: Any, *, then: str = "euclidean", min_samples: int = REACH) -> Similarity:
     """Similarity from a matrix of distances.
@@ -69,7 +60,7 @@ def from_distances(D: Any, *, then: str = "euclidean", min_samples: int = REACH)
     >>> as_similarity(D, "precomputed_distance").toarray()[0]
     array([0., 4., 0.])
     """
-    check_choice("then", then, THEN)
+    check_choice("then", then, ("path", "sqeuclidean", "euclidean", "rbf"))
     if sp.issparse(D):
         return Path(D, metric="precomputed")
     if then == "path":

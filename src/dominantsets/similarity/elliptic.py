@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from dominantsets._checks import check_choice
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.memory import InMemory
+from dominantsets.similarity.arrivals import Arrivals, arrivals_of, detached
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.formulas import SQEUCLIDEAN
-from dominantsets.similarity.low_rank import LowRank
+from dominantsets.similarity.low_rank import LowRank, LowRankArrivals, detached_low_rank
 
 STARTS = ("sqeuclidean", "path", "diffusion")  # whose groups are tried as a start
 DIMENSIONS = 50  # more have more products than a covariance can be had of
@@ -94,9 +95,6 @@ class Elliptic(LowRank):
             for transform in metrics
         )
 
-    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Any]:
-        return Similarity.summarise_each(self, clusters)  # each in its own metric
-
     def for_cluster(self, k: int) -> Similarity:
         """Whole where the rows are there; else what new objects need."""
         if k >= len(self.metrics):
@@ -104,13 +102,25 @@ class Elliptic(LowRank):
         if self.features is None:
             return self._light[k]
         whole = InMetric(self.features, self.metrics[k], self._top)
-        self._light.setdefault(k, whole.detached())
+        self._light.setdefault(k, detached(whole))
         return whole
 
-    def detached(self) -> Similarity:
-        for k in range(len(self.metrics)):
-            if k not in self._light:
-                self.for_cluster(k)
-        light = super().detached()
-        light.__dict__["features"] = None
-        return light
+
+class EllipticArrivals(LowRankArrivals):
+    """Each cluster is summarised in its own metric."""
+
+    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Any]:
+        return Arrivals.summarise_each(self, clusters)
+
+
+arrivals_of.register(Elliptic, EllipticArrivals)
+
+
+@detached.register(Elliptic)
+def _detached(similarity: Elliptic) -> LowRank:
+    for k in range(len(similarity.metrics)):
+        if k not in similarity._light:
+            similarity.for_cluster(k)
+    light = detached_low_rank(similarity)
+    light.__dict__["features"] = None
+    return light

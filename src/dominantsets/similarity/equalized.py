@@ -28,6 +28,7 @@ from dominantsets.compiled.threads import row_blocks
 from dominantsets.similarity.base import Similarity, evenly, hashed, off_diagonal
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.graph import Graph
+from dominantsets.similarity.source import describe
 
 KEPT = 5_000  # objects up to which all pairs are ranked, in 300 MB
 SAMPLED = 500  # objects that stand for all, above
@@ -131,11 +132,13 @@ class Equalized(Similarity):
     def cross(self, new: Any, cols: Ints) -> Floats:
         return self.levels.rank(self.of.cross(new, cols))
 
-    def describe(self, objects: Ints) -> Any:
-        return self.of.describe(objects)
-
     def fingerprint(self) -> str:
         return hashed("equalized", self.of.fingerprint())
+
+
+@describe.register(Equalized)
+def _describe(similarity: Equalized, objects: Ints) -> Any:
+    return describe(similarity.of, objects)
 
 
 class EqualizedGraph(Graph):

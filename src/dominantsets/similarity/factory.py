@@ -22,6 +22,7 @@ from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.distances import from_distances
 from dominantsets.similarity.elliptic import Elliptic
 from dominantsets.similarity.embedding import embedding
+from dominantsets.similarity.equalized import Equalized, EqualizedGraph
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.kernel import Custom, Euclidean, Indexed, LaplacianKernel, Rbf
 from dominantsets.similarity.low_rank import cosine, linear, sqeuclidean
@@ -95,7 +96,7 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
     >>> import numpy as np
     >>> from dominantsets import as_similarity
     >>> S = as_similarity(np.array([[0.0, 0.0], [3.0, 4.0]]), affinity="sqeuclidean")
-    >>> S.n, S.offset, S.entry(0, 1)
+    >>> S.n, S.offset, float(S.column(0)[1])
     (2, 25.0, 0.0)
     """
     if "equalize" in params:
@@ -103,7 +104,9 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         if not isinstance(wanted, bool | np.bool_):
             raise ValueError(f"equalize must be True or False, got {wanted!r}.")
         made = as_similarity(X, affinity, device=device, **params)
-        return made.equalized() if wanted else made
+        if not wanted:
+            return made
+        return EqualizedGraph(made) if isinstance(made, Graph) else Equalized(made)
     if is_networkx(X):
         X = matrix_of_graph(X, affinity)
     if isinstance(X, Similarity):
@@ -197,7 +200,7 @@ def _elsewhere(
 
 
 def _in_chunks(device: Any, X: Any, graph: bool) -> Rows:
-    from dominantsets.rows.chunks import rows_of_dask  # only where there is Dask
+    from dominantsets.rows.from_dask import rows_of_dask  # only where there is Dask
 
     return rows_of_dask(X, graph, device)
 

@@ -13,6 +13,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import matrices as _arrays
 from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import SYMMETRY_TOLERANCE
+from dominantsets.similarity.solving import alike_to_copies
 
 LARGE = 2_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 
@@ -63,11 +64,6 @@ class Graph(Similarity):
         """The stored matrix."""
         return self._A
 
-    def equalized(self) -> Similarity:
-        from dominantsets.similarity.equalized import EqualizedGraph  # which derives from this
-
-        return EqualizedGraph(self)
-
     @cached_property
     def _largest(self) -> float:
         return float(self._A.data.max(initial=0.0))
@@ -83,19 +79,12 @@ class Graph(Similarity):
         _arrays.pick(A.indptr, A.indices, A.data, np.asarray(rows), cols[order], order, out)
         return out
 
-    def alike_to_copies(self, objects: Ints) -> Floats:
-        """Nothing: copies of an object have its edges, and none between them."""
-        return np.zeros(len(objects))
-
     def cross(self, new: Any, cols: Ints) -> Floats:
         new = sp.csr_array(new)[:, cols].toarray()
         return np.asarray(new, dtype=np.float64)
 
     def column(self, i: int) -> Floats:
         return self.gradient(np.array([i]), np.ones(1))
-
-    def entry(self, i: int, j: int) -> float:
-        return float(self._A[i, j])
 
     def gradient(self, support: Ints, weights: Floats) -> Floats:
         out = np.zeros(self.n)
@@ -106,6 +95,12 @@ class Graph(Similarity):
     def sparse_gradient(self, support: Ints, weights: Floats) -> tuple[Ints, Floats]:
         A = self._A
         return _arrays.merge_sparse_rows(A.indptr, A.indices, A.data, support, weights)
+
+
+@alike_to_copies.register(Graph)
+def _alike_to_copies(similarity: Graph, objects: Ints) -> Floats:
+    """Nothing: copies of an object have its edges, and none between them."""
+    return np.zeros(len(objects))
 
 
 def _laid_out(A: Any) -> Any:

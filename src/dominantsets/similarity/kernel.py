@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state
 from dominantsets._checks import check_int, check_real, memory_available
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, single_threaded, thread_slices
+from dominantsets.rows.arrays import ArrayRows, kernel_lengths, kernel_rows
 from dominantsets.rows.base import Recipe, Rows
-from dominantsets.rows.memory import ArrayRows, InMemory, kernel_lengths, kernel_rows
+from dominantsets.rows.memory import InMemory
 from dominantsets.rows.operations import Few
-from dominantsets.similarity.base import HASHED, Folded, OfRows, Similarity, evenly, hashed, off_diagonal
+from dominantsets.similarity.arrivals import detached
+from dominantsets.similarity.base import HASHED, Similarity, evenly, hashed, off_diagonal
 from dominantsets.similarity.dense import Dense
 from dominantsets.similarity.formulas import (
     Distance,
@@ -29,13 +31,14 @@ from dominantsets.similarity.formulas import (
     distance_offset,
     one_over_median,
 )
+from dominantsets.similarity.solving import Folded, Solving, fold, solving_of
+from dominantsets.similarity.source import OfRows, release
 
 SAMPLED_ABOVE = 20_000  # objects above which degrees are estimated
 SAMPLE = 2_000  # objects from which degrees are estimated
 MEDIAN_SAMPLE = 1_000  # objects from which a default gamma is estimated
 LARGE = 20_000  # objects from which the working set is the faster solver: benchmarks/crossover.py
 KEPT = 5_000  # objects up to which all similarities are kept, in 200 MB: benchmarks/kernels.py
-REPEATED = 2.0  # copies of an object, on average, from which they are folded into weights
 TILE = 256  # side of the tiles in which they are made: of the cache, and small for a user's function
 
 
@@ -95,14 +98,10 @@ class Kernel(OfRows):
         """One over the scale of distances."""
         return float(self.formula.gamma)
 
-    def for_solving(self) -> Similarity:
-        """Few rows in chunks are brought to this process: all pairs of them are visited anyway."""
-        if self.rows.home != "chunks" or self.n >= LARGE:
-            return self
+    def brought_here(self) -> Kernel:
+        """The same with its rows in this process."""
         if self._here is None:
-            self._here = copy(self)
-            self._here.rows = InMemory(self.rows_of(np.arange(self.n)))
-            self._here.recipe = self.recipe._replace(name=uuid.uuid4().hex, center=None)
+            self._here = self.over(InMemory(self.rows_of(np.arange(self.n))), None)
         return self._here
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
@@ -110,30 +109,17 @@ class Kernel(OfRows):
             return super().solver(algorithm, shift, start)
         return self.rows.kernel_solver(algorithm, "working-set", start)
 
-    def folded(self) -> Folded | None:
-        """Every pair is computed, so that half the objects are a quarter of the work."""
-        if not (self.in_memory and self.rows.dense):
-            return None
-        X = np.ascontiguousarray(self.rows_of(np.arange(self.n)))
-        whole = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
-        _, first, places, counts = np.unique(
-            whole, return_index=True, return_inverse=True, return_counts=True
-        )
-        if REPEATED * first.size > self.n:
-            return None
-        light = copy(self)  # with the formula of all rows
-        light.n, light._here, light._matrix = first.size, None, _Matrix()
-        light.rows = InMemory(X[first])
-        light.recipe = self.recipe._replace(name=uuid.uuid4().hex, center=None)
-        return Folded(light, counts.astype(np.float64), places.ravel())
+    def over(self, rows: Rows, center: Floats | None) -> Kernel:
+        """The same formula over other rows, of which this is the center."""
+        light = copy(self)
+        light.n, light.rows, light._here = rows.n, rows, None
+        light.recipe = self.recipe._replace(name=uuid.uuid4().hex, center=center)
+        return light
 
     @property
     def stored(self) -> NDArray[Any] | None:
         dense = self._matrix.dense
         return None if dense is None else dense.stored
-
-    def release(self) -> None:
-        self._matrix.drop()
 
     def all_pairs(self) -> Floats:
         """A new array of all similarities, each computed once and mirrored."""
@@ -242,6 +228,39 @@ class Kernel(OfRows):
         return np.sort(order[np.linspace(0, self.n - 1, count).astype(np.int64)])
 
 
+class KernelSolving(Solving):
+    """Few rows in chunks are brought to this process: all pairs of them are visited anyway."""
+
+    of: Kernel
+
+    def posed(self, shift: float) -> tuple[str, Similarity]:
+        few = self.of.rows.home == "chunks" and self.of.n < LARGE
+        return "memory", self.of.brought_here() if few else self.of
+
+
+solving_of.register(Kernel, KernelSolving)
+
+
+@fold.register(Kernel)
+def _folded(similarity: Kernel) -> Folded | None:
+    """Every pair is computed, so that half the objects are a quarter of the work."""
+    if not (similarity.in_memory and similarity.rows.dense):
+        return None
+    X = np.ascontiguousarray(similarity.rows_of(np.arange(similarity.n)))
+    whole = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel()
+    _, first, places, counts = np.unique(whole, return_index=True, return_inverse=True, return_counts=True)
+    if 2 * first.size > similarity.n:  # fewer than two copies of an object, on average
+        return None
+    light = similarity.over(InMemory(X[first]), None)
+    light._matrix = _Matrix()
+    return Folded(light, counts.astype(np.float64), places.ravel())
+
+
+@release.register(Kernel)
+def _release(similarity: Kernel) -> None:
+    similarity._matrix.drop()
+
+
 class _Scaled(Kernel):
     """A kernel of a distance times gamma, 1 for a copy; ``gamma=None`` takes one over a median distance."""
 
@@ -258,14 +277,15 @@ class _Scaled(Kernel):
                 raise ValueError(f"gamma must be positive, got {gamma!r}.")
         self.recipe = self.recipe._replace(formula=replace(formula, gamma=value))
 
-    def detached(self) -> Similarity:
-        """The similarity with its rows in memory, to compare new objects with."""
-        if self.in_memory:
-            return self
-        light, center = copy(self), 0.0 if self.recipe.center is None else self.recipe.center
-        light._here, light.rows = None, InMemory(self.rows_of(np.arange(self.n)) + center)
-        light.recipe = self.recipe._replace(name=uuid.uuid4().hex)
-        return light
+
+@detached.register(_Scaled)
+def _detached(similarity: _Scaled) -> Kernel:
+    """The similarity with its rows in memory, to compare new objects with."""
+    if similarity.in_memory:
+        return similarity
+    center = similarity.recipe.center
+    rows = similarity.rows_of(np.arange(similarity.n)) + (0.0 if center is None else center)
+    return similarity.over(InMemory(rows), center)
 
 
 class Rbf(_Scaled):
@@ -279,8 +299,8 @@ class Rbf(_Scaled):
     >>> import numpy as np
     >>> from dominantsets import as_similarity
     >>> S = as_similarity(np.array([[0.0], [1.0]]), affinity="rbf", gamma=1.0)
-    >>> round(S.entry(0, 1), 4)
-    0.3679
+    >>> S.column(0).round(4)
+    array([0.    , 0.3679])
     """
 
     def __init__(self, rows: Rows, *, gamma: float | None = None) -> None:
@@ -356,8 +376,8 @@ class Custom(Kernel):
     >>> from sklearn.metrics.pairwise import chi2_kernel
     >>> from dominantsets import as_similarity
     >>> S = as_similarity(np.array([[1.0, 0.0], [0.0, 1.0]]), affinity=chi2_kernel)
-    >>> round(S.entry(0, 1), 4)
-    0.1353
+    >>> S.column(0).round(4)
+    array([0.    , 0.1353])
     """
 
     def __init__(self, rows: Rows, function: Callable[[Any, Any], Any]) -> None:
@@ -393,9 +413,6 @@ class Indexed(Similarity):
     def stored(self) -> NDArray[Any] | None:
         return self._kernel.stored
 
-    def release(self) -> None:
-        self._kernel.release()
-
     def column(self, i: int) -> Floats:
         with single_threaded():  # here and below: two threads might not be able to read the user's data
             return self._kernel.column(i)
@@ -415,6 +432,11 @@ class Indexed(Similarity):
         some = evenly(np.arange(self.n), HASHED)  # from the function: the same bits whatever is kept
         similarities = self._kernel.computed(some, some)
         return hashed(Function(self.function), hashed(type(self).__name__, self.n, similarities))
+
+
+@release.register(Indexed)
+def _release_indexed(similarity: Indexed) -> None:
+    release(similarity._kernel)
 
 
 def _only_dense(rows: Rows, affinity: str) -> Rows:

@@ -12,23 +12,20 @@ import scipy.sparse as sp
 
 from dominantsets._checks import require_memory
 from dominantsets._typing import Floats, Ints
+from dominantsets.rows.arrays import FormulaRows, formula_rows, local
 from dominantsets.rows.base import DESCRIBED, Cores, Detached, Mixture, Recipe, Rows, Sums
-from dominantsets.rows.memory import FormulaRows, InMemory, formula_rows, local
+from dominantsets.rows.memory import InMemory
 from dominantsets.rows.rule import Rule
-from dominantsets.similarity.base import (
-    EXPANDED,
-    Coordinates,
-    OfRows,
-    Similarity,
-    Spread,
-    of_rows,
-    off_diagonal,
-)
-from dominantsets.similarity.expansion import Expansion
+from dominantsets.similarity.arrivals import Arrivals, arrivals_of, detached
+from dominantsets.similarity.base import Similarity, off_diagonal
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.expansion import EXPANDED, Expandable, Expansion, expandable
 from dominantsets.similarity.formulas import COSINE, LINEAR, SQEUCLIDEAN, Formula, Pairs
+from dominantsets.similarity.located import Coordinates, Located, Spread, located, of_rows
+from dominantsets.similarity.solving import Solving, solving_of
+from dominantsets.similarity.source import OfRows, RowBounds
 
 CHEAP = 2**24  # products up to which the scatter of all objects is made only to see whether f is concave
-PROVEN_FEATURES = 3  # up to which all dominant sets are found with proof
 WIDE = 512  # features above which points come from inner products: sparse rows stay sparse
 
 
@@ -66,19 +63,9 @@ class LowRank(OfRows):
         self.self_similarity = float(formula.own(self.sums.squares / self.n))
 
     @property
-    def all_sets_by(self) -> str:  # type: ignore[override]
-        return "boxes" if self.n_features <= PROVEN_FEATURES else ""
-
-    @property
     def local(self) -> FormulaRows:
         """The rows themselves, where they are in memory."""
         return local(self.rows.only_block(), self.recipe)
-
-    # how it is solved -----------------------------------------------------------------------------------
-
-    def posed_as(self, shift: float) -> str:
-        """By the dual where the rows are, if each object alone is concave; else as any similarity is."""
-        return self.rows.home if self.least_own + shift > 0.0 else "memory"
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
         least = self.least_own + shift
@@ -88,23 +75,6 @@ class LowRank(OfRows):
             require_concave(least, shift)
         chosen = self.rows.solver(algorithm, "dual")
         return "dual" if chosen == "auto" else chosen
-
-    def require_dual(self) -> LowRank:
-        return self
-
-    def concave(self, shift: float) -> bool:
-        """By the trace of the scatter, from sums that are known; its eigenvalue only where that is cheap."""
-        least, most = self.least_own + shift, float(self.formula.own(self.longest**2)) + shift
-        if least <= 0.0 or self.n == 1:
-            return self.n == 1
-        trace = least * self.scatter_over(least)
-        if trace <= 0.9 * least:
-            return True
-        if trace >= most * min(self.n_features, self.n - 1) or self.n * self.n_features**2 > CHEAP:
-            return False
-        objects = np.arange(self.n)
-        top = float(np.linalg.eigvalsh(self.jacobian_of(objects, self.kappa_of(objects, shift)))[-1])
-        return top < 1.0 - 1e-9
 
     def jacobian_of(self, objects: Ints, kappa: Floats) -> Floats:
         """The matrix J of some objects, or a smaller one with the same eigenvalues above 0."""
@@ -118,58 +88,6 @@ class LowRank(OfRows):
         sums = self.sums
         trace = self.formula.factor * (sums.squares - float(sums.rows @ sums.rows) / self.n)
         return max(trace / kappa, 1e-300) if kappa > 0.0 else np.inf
-
-    def low_rank(self, objects: Ints, shift: float | Floats) -> bool:
-        return float(np.min(self.self_similarities(objects) + shift)) > 0.0
-
-    def expanded(
-        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
-    ) -> Expansion:
-        require_memory(
-            32 * objects.size * (self.n_features + 2),
-            f"the search for {purpose} among {objects.size:,} objects",
-            "it works on rows in memory, whatever they come from",
-        )
-        V = self.rows_of(objects)
-        squares = np.einsum("ij,ij->i", V, V)
-        own = self.formula.diagonal(squares)
-        least = float(np.min(own + shift))
-        if least <= 0.0 and objects.size <= EXPANDED:
-            return super().expanded(objects, shift, purpose)
-        if least <= 0.0:
-            raise ValueError(
-                f"{purpose} of more than {EXPANDED} objects needs a shift that is larger by "
-                f"{-least:.6g} here: below it the problem is not concave along any single object."
-            )
-        bias = self.formula.bias(squares)
-        bias = np.zeros(objects.size) if bias is None else bias
-        return Expansion(self.formula.root * V, bias, own, self.formula.offset, 0.0)
-
-    def top_outside(self, seeds: Ints) -> float:
-        r"""From a (d + 2) × (d + 2) matrix: outside the seeds the matrix has a low-rank form too.
-
-        With a the mean of the seeds' columns,
-        :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
-        :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
-        """
-        formula, V = self.formula, self.rows_of(seeds)
-        d = V.shape[1]  # of the rows here, which need not be the features that were given
-        if d > WIDE:
-            return super().top_outside(seeds)
-        mean = formula.root * V.mean(axis=0)
-        bias = formula.bias(np.square(V).sum(axis=1))
-        bias = np.zeros(seeds.size) if bias is None else bias
-        V = formula.root * V
-        mine = np.column_stack([V, 0.5 * (bias - V @ mean), np.ones(seeds.size)])
-        G = self.rows.total("products_of_columns", self.recipe, mean) - mine.T @ mine
-        K = np.eye(d + 2)
-        K[d:, d:] = [[0.0, 1.0], [1.0, -bias.mean()]]
-        values, vectors = np.linalg.eigh(G)
-        half = vectors * np.sqrt(np.maximum(values, 0.0))
-        eigenvalues = np.linalg.eigvalsh(half.T @ K @ half)
-        return float(eigenvalues[-1] + 1e-9 * np.abs(eigenvalues).max()) - self.least_own
-
-    # the questions of a similarity ----------------------------------------------------------------------
 
     def block(self, rows: Ints, cols: Ints) -> Floats:
         rows, cols = np.asarray(rows), np.asarray(cols)
@@ -193,26 +111,6 @@ class LowRank(OfRows):
     def largest(self) -> float:
         return float(self.formula.largest(self.longest))
 
-    @property
-    def magnitude(self) -> float:
-        return self.largest()
-
-    def kappa_of(self, objects: Ints, shift: Any) -> Floats:
-        if self.formula.has_bias or (self.formula.unit and self.sums.shortest > 0.0):
-            return np.atleast_1d(self.least_own + shift)
-        return np.asarray(self.self_similarities(objects) + shift)
-
-    def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
-        """Members of a ball are at most its diameter apart; an outsider at the margin lies just outside.
-
-        Those farther out have a margin that grows with the square of their distance, so it is the nearest one
-        that counts.
-        """
-        if radius is None:
-            return 2.0 * self.formula.root * self.longest, 2.0 * self.formula.root * self.longest
-        out = float(np.sqrt(radius**2 + max(margin, 0.0))) if np.isfinite(margin) else radius
-        return 2.0 * self.formula.root * radius, self.formula.root * (radius + out)
-
     def self_similarities(self, objects: Ints) -> Floats:
         if self.formula.has_bias:
             return np.full(len(objects), self.offset)
@@ -224,32 +122,14 @@ class LowRank(OfRows):
         """New objects in the space of the rows, where that is not the features' own."""
         return new
 
-    def arrivals(self, new: Any) -> FormulaRows:
+    def arriving_rows(self, new: Any) -> FormulaRows:
         """New objects as rows of the same space."""
         return formula_rows(self.rows.brought(self.moved(new)), self.recipe)
 
-    def self_similarities_of_new(self, new: Any) -> Floats:
-        return np.asarray(self.formula.own(self.arrivals(new).square_norms))
-
     def cross(self, new: Any, cols: Ints) -> Floats:
-        there, cols = self.arrivals(new), np.asarray(cols)
+        there, cols = self.arriving_rows(new), np.asarray(cols)
         products, q = self.rows.products_with(self.recipe, there.rows, cols)
         return np.asarray(self.formula.between(products, there.square_norms, q))
-
-    def summarise(self, support: Ints, weights: Floats) -> Mixture:
-        return self.mix(support, weights)
-
-    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
-        return self.rows.mix_each(self.recipe, clusters)
-
-    def payoff_of(self, new: Any, summary: Any) -> Floats:
-        there = self.arrivals(new)
-        products = there.rows.dot(summary.rows)
-        out = self.formula.payoffs(products, there.square_norms, summary.total, summary.bias_sum)
-        return np.asarray(out)
-
-    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
-        return self.ball_of(self.mix(support, weights), f) if self.formula.has_bias else None
 
     def ball_of(self, mixture: Mixture, f: float) -> tuple[Floats, float] | None:
         """Center and radius of a cluster's ball, from the mixture of its members."""
@@ -257,68 +137,218 @@ class LowRank(OfRows):
         center = self.recipe.center
         return None if radius is None or center is None else (mixture.rows + center, radius)
 
-    # what clusters and labels ask -----------------------------------------------------------------------
+
+class LowRankBounds(RowBounds):
+    """Bounds from the lengths of rows."""
+
+    of: LowRank
+
+    @property
+    def magnitude(self) -> float:
+        return self.of.largest()
+
+    def kappa_of(self, objects: Ints, shift: Any) -> Floats:
+        if self.of.formula.has_bias or (self.of.formula.unit and self.of.sums.shortest > 0.0):
+            return np.atleast_1d(self.of.least_own + shift)
+        return np.asarray(self.of.self_similarities(objects) + shift)
+
+    def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
+        """Members of a ball are at most its diameter apart; an outsider at the margin lies just outside.
+
+        Those farther out have a margin that grows with the square of their distance, so it is the nearest one
+        that counts.
+        """
+        root = self.of.formula.root
+        if radius is None:
+            return 2.0 * root * self.of.longest, 2.0 * root * self.of.longest
+        out = float(np.sqrt(radius**2 + max(margin, 0.0))) if np.isfinite(margin) else radius
+        return 2.0 * root * radius, root * (radius + out)
+
+    def ball(self, support: Ints, weights: Floats, f: float) -> tuple[Floats, float] | None:
+        return self.of.ball_of(self.of.mix(support, weights), f) if self.of.formula.has_bias else None
+
+
+class LowRankSolving(Solving):
+    """By the dual, where each object alone is concave."""
+
+    of: LowRank
+
+    @property
+    def all_sets_by(self) -> str:
+        return "boxes" if self.of.n_features <= 3 else ""  # boxes of more features are too many
+
+    def posed(self, shift: float) -> tuple[str, Similarity]:
+        """By the dual where the rows are, if each object alone is concave; else as any similarity is."""
+        return self.of.rows.home if self.of.least_own + shift > 0.0 else "memory", self.of
+
+    def require_dual(self) -> LowRank:
+        return self.of
+
+    def concave(self, shift: float) -> bool:
+        """By the trace of the scatter, from sums that are known; its eigenvalue only where that is cheap."""
+        least, most = self.of.least_own + shift, float(self.of.formula.own(self.of.longest**2)) + shift
+        if least <= 0.0 or self.of.n == 1:
+            return self.of.n == 1
+        trace = least * self.of.scatter_over(least)
+        if trace <= 0.9 * least:
+            return True
+        n, d = self.of.n, self.of.n_features
+        if trace >= most * min(d, n - 1) or n * d**2 > CHEAP:
+            return False
+        objects = np.arange(n)
+        J = self.of.jacobian_of(objects, bounds_of(self.of).kappa_of(objects, shift))
+        return float(np.linalg.eigvalsh(J)[-1]) < 1.0 - 1e-9
+
+
+class LowRankExpandable(Expandable):
+    """Any number of objects as the rows that they are."""
+
+    of: LowRank
+
+    def low_rank(self, objects: Ints, shift: float | Floats) -> bool:
+        return float(np.min(self.of.self_similarities(objects) + shift)) > 0.0
+
+    def expanded(
+        self, objects: Ints, shift: float | Floats, purpose: str = "the global optimum"
+    ) -> Expansion:
+        require_memory(
+            32 * objects.size * (self.of.n_features + 2),
+            f"the search for {purpose} among {objects.size:,} objects",
+            "it works on rows in memory, whatever they come from",
+        )
+        V = self.of.rows_of(objects)
+        squares = np.einsum("ij,ij->i", V, V)
+        own = self.of.formula.diagonal(squares)
+        least = float(np.min(own + shift))
+        if least <= 0.0 and objects.size <= EXPANDED:
+            return super().expanded(objects, shift, purpose)
+        if least <= 0.0:
+            raise ValueError(
+                f"{purpose} of more than {EXPANDED} objects needs a shift that is larger by "
+                f"{-least:.6g} here: below it the problem is not concave along any single object."
+            )
+        bias = self.of.formula.bias(squares)
+        bias = np.zeros(objects.size) if bias is None else bias
+        return Expansion(self.of.formula.root * V, bias, own, self.of.formula.offset, 0.0)
+
+    def top_outside(self, seeds: Ints) -> float:
+        r"""From a (d + 2) × (d + 2) matrix: outside the seeds the matrix has a low-rank form too.
+
+        With a the mean of the seeds' columns,
+        :math:`a_{ij} - (a_i + a_j) / 2 = u_i \cdot u_j + t_i + t_j - \bar b` with
+        :math:`2 t_i = b_i - u_i \cdot \bar u`, less what the formula has on the diagonal.
+        """
+        formula, V = self.of.formula, self.of.rows_of(seeds)
+        d = V.shape[1]  # of the rows here, which need not be the features that were given
+        if d > WIDE:
+            return super().top_outside(seeds)
+        mean = formula.root * V.mean(axis=0)
+        bias = formula.bias(np.square(V).sum(axis=1))
+        bias = np.zeros(seeds.size) if bias is None else bias
+        V = formula.root * V
+        mine = np.column_stack([V, 0.5 * (bias - V @ mean), np.ones(seeds.size)])
+        G = self.of.rows.total("products_of_columns", self.of.recipe, mean) - mine.T @ mine
+        K = np.eye(d + 2)
+        K[d:, d:] = [[0.0, 1.0], [1.0, -bias.mean()]]
+        values, vectors = np.linalg.eigh(G)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        eigenvalues = np.linalg.eigvalsh(half.T @ K @ half)
+        return float(eigenvalues[-1] + 1e-9 * np.abs(eigenvalues).max()) - self.of.least_own
+
+
+class LowRankArrivals(Arrivals):
+    """A cluster is summarised by the weighted sums of its rows and biases."""
+
+    of: LowRank
+
+    def self_similarities(self, new: Any) -> Floats:
+        return np.asarray(self.of.formula.own(self.of.arriving_rows(new).square_norms))
+
+    def summarise(self, support: Ints, weights: Floats) -> Mixture:
+        return self.of.mix(support, weights)
+
+    def summarise_each(self, clusters: Sequence[tuple[Ints, Floats]]) -> list[Mixture]:
+        return self.of.rows.mix_each(self.of.recipe, clusters)
+
+    def payoff_of(self, new: Any, summary: Any) -> Floats:
+        there = self.of.arriving_rows(new)
+        products = there.rows.dot(summary.rows)
+        out = self.of.formula.payoffs(products, there.square_norms, summary.total, summary.bias_sum)
+        return np.asarray(out)
+
+
+class LowRankPoints(Located):
+    """Points are the rows themselves, wherever they are."""
+
+    of: LowRank
 
     def sample(self, objects: Ints) -> Similarity:
-        offset = None if self.formula.has_bias else self.offset
-        return LowRank(InMemory(self.rows_of(objects)), self.formula, offset)
+        offset = None if self.of.formula.has_bias else self.of.offset
+        return LowRank(InMemory(self.of.rows_of(objects)), self.of.formula, offset)
 
     def sample_limit(self, of_rows: int, of_matrix: int) -> int:
         return of_rows
 
     @property
     def large_sample(self) -> int:
-        return self.rows.large_sample
+        return self.of.rows.large_sample
 
     def scatter_limit(self, of_matrix: int, of_rows: int) -> int:
-        return of_rows if self.n_features <= of_matrix else of_matrix
+        return of_rows if self.of.n_features <= of_matrix else of_matrix
 
     def scatter(self, objects: Ints, own: Floats, scale: Floats, limit: int) -> Floats:
-        if self.n_features > limit:
+        if self.of.n_features > limit:
             return super().scatter(objects, own, scale, limit)
-        return self.rows.scatter(self.recipe, objects, scale)
+        return self.of.rows.scatter(self.of.recipe, objects, scale)
 
     def coordinates(self, objects: Ints) -> Coordinates:
-        assert self.self_similarity is not None
-        if self.n_features > WIDE:
+        assert self.of.self_similarity is not None
+        if self.of.n_features > WIDE:
             return super().coordinates(objects)
-        rows = np.sqrt(0.5 * self.formula.factor) * self.rows_of(objects)
-        return of_rows(rows, self.self_similarity)._replace(points=self.rows.points)
-
-    def centre(self, objects: Ints, weights: Floats) -> Mixture:
-        return self.mix(objects, weights)
-
-    def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
-        parts = self.rows.ask("nearest", self.recipe, cores)
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-
-    def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
-        return Spread(self.n, self.rows.order_of("degrees", self.recipe, self.sums))
+        rows = np.sqrt(0.5 * self.of.formula.factor) * self.of.rows_of(objects)
+        return of_rows(rows, self.of.self_similarity)._replace(points=self.of.rows.points)
 
     def centres(self, objects: Ints, weights: sp.csr_array) -> list[Mixture]:
-        if not self.rows.dense or objects.size * self.n_features > DESCRIBED:
+        if not self.of.rows.dense or objects.size * self.of.n_features > DESCRIBED:
             return super().centres(objects, weights)
-        V = self.rows_of(objects)
-        bias = self.formula.bias(np.square(V).sum(axis=1))
+        V = self.of.rows_of(objects)
+        bias = self.of.formula.bias(np.square(V).sum(axis=1))
         sums = np.zeros(weights.shape[0]) if bias is None else weights @ bias
         pairs = zip(weights @ V, sums.tolist(), weights.sum(axis=1).tolist(), strict=True)
         return [Mixture(*one) for one in pairs]
 
+    def nearest(self, cores: Cores) -> tuple[Ints, Floats]:
+        parts = self.of.rows.ask("nearest", self.of.recipe, cores)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def spread(self, random_state: int | np.random.RandomState | None = 0) -> Callable[[int], Ints]:
+        return Spread(self.of.n, self.of.rows.order_of("degrees", self.of.recipe, self.of.sums))
+
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
-        parts: list[tuple[Ints, Floats]] = self.rows.ask("label", self.recipe, rule)
+        parts: list[tuple[Ints, Floats]] = self.of.rows.ask("label", self.of.recipe, rule)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        here = self.rows.like(self.moved(new), InMemory)
-        found: tuple[Ints, Floats] = here.ask("label", self.recipe, rule)[0]
+        here = self.of.rows.like(self.of.moved(new), InMemory)
+        found: tuple[Ints, Floats] = here.ask("label", self.of.recipe, rule)[0]
         return found
 
-    def detached(self) -> Similarity:
-        light = copy(self)
-        light.rows = Detached(self.rows)
-        return light
+
+bounds_of.register(LowRank, LowRankBounds)
+solving_of.register(LowRank, LowRankSolving)
+expandable.register(LowRank, LowRankExpandable)
+arrivals_of.register(LowRank, LowRankArrivals)
+located.register(LowRank, LowRankPoints)
+
+
+@detached.register(LowRank)
+def detached_low_rank(similarity: LowRank) -> LowRank:
+    """Without rows: sums of them are enough for new objects."""
+    light = copy(similarity)
+    light.rows = Detached(similarity.rows)
+    return light
 
 
 def require_concave(least: float, shift: float) -> None:

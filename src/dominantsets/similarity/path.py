@@ -13,8 +13,11 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as _tree
 from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import checked_distances
+from dominantsets.similarity.located import Located, located
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
+from dominantsets.similarity.solving import Solving, solving_of
 
+REACH = 5  # objects within which two must lie to be near each other, of distances and embeddings
 SOME, NEAR = 2_000, 12  # objects whose nearest ones say how many dimensions there are, and how many of those
 
 
@@ -43,7 +46,6 @@ class Path(Similarity):
     """
 
     costs_all_pairs = False
-    all_sets_by = "tree"
 
     def __init__(self, X: Any, *, metric: str = "euclidean", min_samples: int = 1) -> None:
         check_choice("metric", metric, ("euclidean", "precomputed"))
@@ -85,12 +87,6 @@ class Path(Similarity):
         # the exact solver takes no start: one that is given is honoured
         best = "exact" if isinstance(start, str) else "pairwise"
         return best if algorithm == "auto" else algorithm
-
-    def require_path(self) -> Path:
-        return self
-
-    def sample_limit(self, of_rows: int, of_matrix: int) -> int:
-        return self.n  # the single linkage of a sample is another one
 
     def fingerprint(self) -> str:
         tree = self.tree
@@ -147,6 +143,30 @@ class Path(Similarity):
         if self.components is not None:
             distances[np.not_equal.outer(self.components[nearest], self.components[cols])] = np.inf
         return np.asarray(self.top - np.maximum(distances, reach[:, None]))
+
+
+class PathSolving(Solving):
+    """By the single-linkage tree."""
+
+    of: Path
+
+    @property
+    def all_sets_by(self) -> str:
+        return "tree"
+
+    def require_path(self) -> Path:
+        return self.of
+
+
+class PathPoints(Located):
+    """The objects of a tree, of which there is no sample: its single linkage is another one."""
+
+    def sample_limit(self, of_rows: int, of_matrix: int) -> int:
+        return self.of.n
+
+
+solving_of.register(Path, PathSolving)
+located.register(Path, PathPoints)
 
 
 def _checked_graph(G: Any) -> Any:

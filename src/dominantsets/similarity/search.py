@@ -13,8 +13,8 @@ from sklearn.utils.extmath import randomized_svd
 from dominantsets._checks import check_choice
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import nearest as _nearest
-from dominantsets.compiled.threads import N_THREADS, row_blocks
-from dominantsets.rows.base import blas, side_by_side
+from dominantsets.compiled.threads import N_THREADS, blas, row_blocks
+from dominantsets.rows.base import side_by_side
 
 EXACT_WORK = 10**11  # products n² d up to which "auto" looks at all pairs: a few seconds
 FEW_FEATURES = 10  # up to which a tree makes the exact search fast for any number of objects

@@ -21,6 +21,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import columns
 from dominantsets.compiled.columns import EPS
 from dominantsets.compiled.threads import parallel_map, row_blocks, thread_slices
+from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.expansion import Expansion
 
 LEAF = 128  # objects with columns that are made together: enough for a fast product, few for one list
@@ -60,7 +61,7 @@ def column_tops(
     low = 2.0 * floor - largest  # where a column's level is lower, it allows no more than the floor
     made = _sparse_tops if similarity.is_sparse else _dense_tops
     made(similarity, objects, share, largest, low, halted, out)
-    out += 16.0 * EPS * (abs(largest) + abs(floor)) + similarity.rounding
+    out += 16.0 * EPS * (abs(largest) + abs(floor)) + bounds_of(similarity).rounding
     return np.asarray(np.minimum(out, trivial))
 
 

@@ -15,6 +15,7 @@ from dominantsets._checks import NO_MEMORY, memory_explained
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import listening
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.solving import fold, solving_of
 from dominantsets.solvers.branch_and_bound import optimise
 from dominantsets.solvers.capped import solve_capped
 from dominantsets.solvers.certificate import certify
@@ -70,8 +71,8 @@ def make_problem(
     ``extra`` is what is subtracted on the diagonal for each object besides the shift; ``weights`` are the
     numbers of objects that each stands for, which divide both.
     """
-    similarity = similarity.for_solving()
-    module, name = PROBLEMS[similarity.posed_as(shift)]
+    posed, similarity = solving_of(similarity).posed(shift)
+    module, name = PROBLEMS[posed]
     problem: HostProblem = getattr(import_module(f"dominantsets.solvers.{module}"), name)(
         similarity, shift, degrees
     )
@@ -108,10 +109,11 @@ class HostProblem(Problem):
         return certify(problem, outcome, options)
 
     def room_of(self, objects: Ints) -> float | None:
-        kappa = self.similarity.kappa_of(objects, self.shift_of(objects))
-        if self.similarity.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
+        bounds = self.bounds
+        kappa = bounds.kappa_of(objects, self.shift_of(objects))
+        if bounds.extents(None, 0.0) is None or float(np.min(kappa)) <= 0.0:
             return None
-        if min(objects.size, self.similarity.terms) > DENSE_LIMIT:
+        if min(objects.size, bounds.terms) > DENSE_LIMIT:
             return None
         return Jacobian(self.similarity.jacobian_of(objects, kappa)).room(objects.size)
 
@@ -300,7 +302,7 @@ def solve(
             return found
         options = started_at(options, seeds, similarity.n)
     if weights is None and seeds is None and options.starts_anywhere and algorithm == "auto" and not trace:
-        folded = similarity.folded()
+        folded = fold(similarity)
     if folded is not None:
         similarity, weights, _ = folded
     problem = make_problem(similarity, float(shift), extra=extra, weights=weights)
@@ -313,7 +315,8 @@ def solve(
         say_if_lost(found, seeds)
     if folded is not None:
         return unfolded(found, folded)
-    if problem.extra is None and found.global_gap is None and problem.similarity.concave(problem.shift):
+    unproved = problem.extra is None and found.global_gap is None
+    if unproved and solving_of(problem.similarity).concave(problem.shift):
         error = problem.payoff_error(Point(found.members, found.weights))
         return replace(found, global_gap=2.0 * (found.gap + error))
     return found

@@ -20,8 +20,7 @@ from dominantsets._checks import check_int, check_real
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.boxes import EPS
 from dominantsets.compiled.threads import parallel_map
-from dominantsets.similarity.base import EXPANDED
-from dominantsets.similarity.expansion import Expansion
+from dominantsets.similarity.expansion import EXPANDED, Expansion, expandable
 from dominantsets.solvers.anchors import Part, RowAnchors, column_tops, trivial_bound, work_of
 from dominantsets.solvers.boxes import Box, BoxedProblem
 from dominantsets.solvers.monitor import Monitor
@@ -153,7 +152,7 @@ class _Run:
         """Search until the best is proven, or something ends it."""
         if self.best.status in HALTING:
             return self.best.status
-        rows = self.problem.similarity.low_rank(self.objects, self.shift)
+        rows = expandable(self.problem.similarity).low_rank(self.objects, self.shift)
         return self._by_rows() if rows else self._by_columns()
 
     def _halt(self) -> Status | None:
@@ -176,7 +175,7 @@ class _Run:
             return halting.status
         if self.objects.size > EXPANDED:
             return Status.STALLED
-        boxed = BoxedProblem(similarity.expanded(self.objects, self.shift), self.shift)
+        boxed = BoxedProblem(expandable(similarity).expanded(self.objects, self.shift), self.shift)
         return self._by_boxes([(boxed, self.objects)])
 
     def _by_rows(self) -> Status:
@@ -184,7 +183,7 @@ class _Run:
 
         Columns come first where they take next to no time.
         """
-        expansion = self.problem.similarity.expanded(self.objects, self.shift)
+        expansion = expandable(self.problem.similarity).expanded(self.objects, self.shift)
         began, deadline = time.perf_counter(), self.monitor.deadline
         patience = PATIENCE if deadline is None else max(0.0, deadline - began)
         n, d = expansion.rows.shape

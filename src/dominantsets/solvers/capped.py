@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from dominantsets._checks import check_int
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.expansion import expandable
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.nearby import EPS, strict_nearby
 from dominantsets.solvers.options import SolverOptions, weights_of
@@ -182,7 +184,7 @@ def boxed(similarity: Similarity, part: Ints, shifts: Floats, cap: float, purpos
     With x of a part over its size on each object, sums of rows become means, and :math:`\\kappa x^2` its sum
     over the squared size.
     """
-    U, bias, own, offset, error = similarity.expanded(np.arange(similarity.n), shifts, purpose)
+    U, bias, own, offset, error = expandable(similarity).expanded(np.arange(similarity.n), shifts, purpose)
     kappa, size = own + shifts, np.abs(own) + np.abs(shifts)
     count = np.bincount(part)
     if (part != np.arange(part.size)).any():
@@ -211,7 +213,7 @@ def certified(
     gap = max(0.0, float(best.mean()) - f)
     free = (x > 0.0) & (x < dual.cap)
     level = float(r[free].mean()) if free.any() else float(r[x > 0.0].min())
-    kappa = similarity.kappa_of(members, shifts[members])
+    kappa = bounds_of(similarity).kappa_of(members, shifts[members])
     unit = max(0.0, float(np.sum(kappa * np.square(weights[members]))))
     error = dual.rounding(x, r)
     strict, undecided = strict_nearby(dual, x, r, error, dual.cap)

@@ -152,7 +152,7 @@ def _in_rationals(problem: Problem, x: Point, among: Ints, clear: float) -> Verd
     off[places] = x.weights
     off[exact.support] -= exact.weights
     moved = float(np.abs(off).sum())
-    if moved >= 0.5 or moved * similarity.magnitude >= clear:
+    if moved >= 0.5 or moved * problem.bounds.magnitude >= clear:
         return Verdict(None)
     return Verdict(True, among[np.setdiff1d(places, exact.support)])
 

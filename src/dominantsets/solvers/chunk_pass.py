@@ -16,8 +16,8 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
 from dominantsets.compiled import rows as compiled_rows
+from dominantsets.rows.arrays import FormulaRows, local
 from dominantsets.rows.base import Block, Mixture, Recipe, torch_form_in
-from dominantsets.rows.memory import FormulaRows, local
 
 FEATURES_LIMIT = 512  # features up to which Newton's matrix is sent; beyond, safe steps are extrapolated
 VALUES_BYTES = 2**28  # values of s that a block remembers from one round to the next

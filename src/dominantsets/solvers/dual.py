@@ -21,11 +21,11 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
-from dominantsets.compiled.threads import GRAIN, parallel_map, row_blocks, thread_slices
-from dominantsets.rows.base import blas
-from dominantsets.rows.memory import PIECE_BYTES
+from dominantsets.compiled.threads import GRAIN, blas, parallel_map, row_blocks, thread_slices
+from dominantsets.rows.arrays import PIECE_BYTES
 from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.low_rank import require_concave
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers.problem import Problem
 
 SMALL = 2**17  # numbers of a feature matrix up to which a pass is one compiled call, on one thread
@@ -64,7 +64,7 @@ class Dual:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.similarity = similarity = problem.similarity.require_dual()
+        self.similarity = similarity = solving_of(problem.similarity).require_dual()
         self.local = local = similarity.local
         self.rows = rows = local.rows
         self.shift, self.d = problem.shift, rows.d

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import boxes
+from dominantsets.similarity.expansion import expandable
 from dominantsets.solvers.boxes import BoxedProblem
 from dominantsets.solvers.branch_and_bound import Solvable
 from dominantsets.solvers.monitor import Monitor
@@ -54,7 +55,7 @@ def survey(problem: Solvable, options: SolverOptions, monitor: Monitor, max_node
     """All strict maxima of a problem in low-rank form, box by box, those of a box at a time."""
     objects = problem.living()
     shift = problem.shift_of(objects)
-    boxed = BoxedProblem(problem.similarity.expanded(objects, shift), shift)
+    boxed = BoxedProblem(expandable(problem.similarity).expanded(objects, shift), shift)
     found = _Found(problem, options, monitor, boxed, objects)
     low, high = boxed.Y.min(axis=0), boxed.Y.max(axis=0)
     narrowest = 1e-9 * float((high - low).max())

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
 from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.faces import EPS, OPEN, Face, low_rank_face, matrix_face
+from dominantsets.similarity.solving import alike_to_copies
 from dominantsets.solvers.result import Status, Trace
 
 MATRIX_LIMIT = 500  # objects up to which a face is tested by the matrix itself, which costs their cube
@@ -128,6 +130,7 @@ class Problem:
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.similarity: Any = similarity
+        self.bounds = bounds_of(similarity)
         self.shift = shift
         self.n = self.n_alive = similarity.n
         self.alive: Any = self._everybody()
@@ -236,12 +239,12 @@ class Problem:
         """What a certificate says of x, from its weights alone."""
         payoffs = self.payoffs(x)
         low, high, outside = payoffs.extremes(x.support)
-        ball = self.similarity.ball(x.support, x.weights, payoffs.f)
+        ball = self.bounds.ball(x.support, x.weights, payoffs.f)
         return Recomputed(payoffs.f, low, high, outside, self.unit_of(x), ball)
 
     def unit_of(self, x: Point) -> float:
         r"""The unit of tolerances, :math:`\sum_i \kappa_i x_i^2`: no constant of the similarity enters."""
-        kappa = self.similarity.kappa_of(x.support, self.shift_of(x.support))
+        kappa = self.bounds.kappa_of(x.support, self.shift_of(x.support))
         if kappa.size == 1:
             return max(0.0, float(kappa[0] * (x.weights @ x.weights)))
         return max(0.0, float(np.sum(kappa * np.square(x.weights))))
@@ -249,23 +252,23 @@ class Problem:
     def payoff_error(self, x: Point) -> float:
         """How far recomputed payoffs, and f, may be off by rounding."""
         own = float(np.max(np.abs(self.shift_of(x.support))) * x.weights.max())
-        return float(self.similarity.rounding_of(x.support.size)) + 4.0 * EPS * own
+        return float(self.bounds.rounding_of(x.support.size)) + 4.0 * EPS * own
 
     def face_of(self, objects: Ints, room: float | None, radius: float | None, margin: float) -> Face:
         """What is proved of f on the simplex of some objects.
 
         ``room`` is that of the dual for them, where it is known. Radius and margin are those of their ball.
         """
-        similarity, shift = self.similarity, self.shift_of(objects)
-        extents = similarity.extents(radius, margin)
-        kappa = similarity.kappa_of(objects, shift) if extents is not None else np.zeros(1)
+        bounds, shift = self.bounds, self.shift_of(objects)
+        extents = bounds.extents(radius, margin)
+        kappa = bounds.kappa_of(objects, shift) if extents is not None else np.zeros(1)
         face = OPEN
         if extents is not None and room is not None and float(kappa.min()) > 0.0:
             face = low_rank_face(room, kappa, objects.size, *extents)
         if face.concave is None and objects.size <= MATRIX_LIMIT:
-            B: Floats = similarity.block(objects, objects)
+            B: Floats = self.similarity.block(objects, objects)
             B[np.diag_indices_from(B)] = -shift
-            face = matrix_face(B, similarity.rounding_of(1), similarity.magnitude)
+            face = matrix_face(B, bounds.rounding_of(1), bounds.magnitude)
         return face
 
     def room_of(self, objects: Ints) -> float | None:
@@ -340,7 +343,7 @@ class Problem:
         left = np.flatnonzero(self.alive)
         degrees = self.similarity.gradient(left, self.copies_of(left))
         if self.copies is not None:  # an object is alike to its copies
-            degrees[left] += (self.copies[left] - 1.0) * self.similarity.alike_to_copies(left)
+            degrees[left] += (self.copies[left] - 1.0) * alike_to_copies(self.similarity, left)
         degrees[~self.alive] = -np.inf
         self._degrees, self._ranking = degrees, None
 

@@ -10,6 +10,7 @@ import numpy as np
 from dominantsets._checks import check_real, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.expansion import expandable
 from dominantsets.solvers.capped import boxed, certified, climb
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -43,7 +44,7 @@ def extra_of_others(
     if not isinstance(seed_shift, str):
         asked = check_real("seed_shift", seed_shift)
     else:
-        top = similarity.top_outside(seeds)
+        top = expandable(similarity).top_outside(seeds)
         asked = top if weights is None else shift_around(similarity, weights, top)
     extra = np.full(similarity.n, max(0.0, asked - shift))
     extra[seeds] = 0.0

@@ -26,11 +26,10 @@ from torch.nn.functional import linear
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import passes
-from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.compiled.threads import blas, parallel_map, thread_slices
 from dominantsets.rows import fused
-from dominantsets.rows.base import blas
-from dominantsets.rows.tensor_operations import FormulaTensors
-from dominantsets.rows.tensors import allowed, fast_products, to_numpy
+from dominantsets.rows.tensor_block import allowed, fast_products, to_numpy
+from dominantsets.rows.tensor_formulas import FormulaTensors
 from dominantsets.rows.tiles import Sums, Tiles
 from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.low_rank import require_concave

@@ -23,8 +23,8 @@ from torch import Tensor
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.graphs import Replays
-from dominantsets.rows.tensor_operations import FormulaTensors
-from dominantsets.rows.tensors import allowed
+from dominantsets.rows.tensor_block import allowed
+from dominantsets.rows.tensor_formulas import FormulaTensors
 from dominantsets.solvers.monitor import Stopwatch
 from dominantsets.solvers.tensor_dual import ON_HOST, bounds_of_scatter, on_host
 

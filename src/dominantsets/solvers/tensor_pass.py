@@ -17,8 +17,8 @@ from torch import Tensor
 
 from dominantsets._typing import Floats
 from dominantsets.rows.base import Mixture
-from dominantsets.rows.tensor_operations import Exact, local
-from dominantsets.rows.tensors import TensorBlock
+from dominantsets.rows.tensor_block import DeviceBlock
+from dominantsets.rows.tensor_formulas import Exact, local
 from dominantsets.solvers.chunk_pass import (
     FEATURES_LIMIT,
     NOTHING,
@@ -38,7 +38,7 @@ from dominantsets.solvers.chunk_pass import (
 class _Pass:
     """What all starts share: the rows under the formula, and kappa of all objects."""
 
-    def __init__(self, rows: TensorBlock, spec: ProblemSpec, extra: Floats) -> None:
+    def __init__(self, rows: DeviceBlock, spec: ProblemSpec, extra: Floats) -> None:
         self.rows, self.here = rows, local(rows, spec.recipe)
         self.numbers: dict[str, Any] = {"dtype": torch.float64, "device": rows.device}
         self.kappa = self.here.own() + spec.shift + rows.send(extra)
@@ -82,7 +82,7 @@ class _Pass:
 
 
 def look(
-    rows: TensorBlock, spec: ProblemSpec, requests: list[PassRequest], extra: Floats = NOTHING
+    rows: DeviceBlock, spec: ProblemSpec, requests: list[PassRequest], extra: Floats = NOTHING
 ) -> list[PassReply]:
     W = [asked.w for asked in requests]
     rows.forget("s ", {named(w) for w in W} if 8 * rows.n * len(W) <= VALUES_BYTES else set())
@@ -171,7 +171,7 @@ def _members(here: _Pass, points: list[PointSpec]) -> list[tuple[Tensor, Tensor]
 
 
 def gather(
-    rows: TensorBlock, spec: ProblemSpec, points: list[PointSpec], extra: Floats = NOTHING
+    rows: DeviceBlock, spec: ProblemSpec, points: list[PointSpec], extra: Floats = NOTHING
 ) -> list[Members]:
     here, out = _Pass(rows, spec, extra), []
     for places, weights in _members(here, points):
@@ -182,7 +182,7 @@ def gather(
 
 
 def extremes(
-    rows: TensorBlock, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]], extra: Floats = NOTHING
+    rows: DeviceBlock, spec: ProblemSpec, points: list[tuple[PointSpec, Mixture]], extra: Floats = NOTHING
 ) -> list[tuple[float, float, float, float]]:
     here, root = _Pass(rows, spec, extra), spec.recipe.formula.root
     members = _members(here, [x for x, _ in points])

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.rows import tensor_operations
-from dominantsets.rows.tensor_operations import FormulaTensors
-from dominantsets.rows.tensors import allowed, in_smaller_blocks, to_numpy, to_numpy_pinned
+from dominantsets.rows.tensor_block import allowed, in_smaller_blocks, to_numpy, to_numpy_pinned
+from dominantsets.rows.tensor_formulas import FormulaTensors, local
 from dominantsets.rows.tiles import Tiles
 from dominantsets.similarity.low_rank import require_concave
 from dominantsets.solvers.api import HostProblem
@@ -49,7 +48,7 @@ class TensorProblem(HostProblem):
     @property
     def local(self) -> FormulaTensors:
         """The rows as the formula sees them."""
-        return tensor_operations.local(self.rows.block, self.similarity.recipe)
+        return local(self.rows.block, self.similarity.recipe)
 
     def _everybody(self) -> Any:
         return torch.ones(self.n, dtype=torch.bool, device=self.device)

@@ -18,6 +18,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as compiled_tree
 from dominantsets.similarity import Path, as_similarity
 from dominantsets.similarity.single_linkage import SingleLinkage
+from dominantsets.similarity.solving import solving_of
 from dominantsets.solvers.certificate import EPS, certify
 from dominantsets.solvers.monitor import Monitor
 from dominantsets.solvers.options import SolverOptions
@@ -101,7 +102,7 @@ def best_within(similarity: Path, shift: float, alive: np.ndarray) -> tuple[Floa
 
 def solve_exactly(problem: Problem, options: SolverOptions, monitor: Monitor) -> DominantSet:
     """The dominant set of highest value among the objects that are alive; the callback is called once."""
-    similarity = problem.similarity.require_path()
+    similarity = solving_of(problem.similarity).require_path()
     run = _Pass(similarity.tree, similarity.top, problem.shift, problem.alive)
     best = run.maxima()[:1]
     # weak maxima, which ties make, are no dominant sets and may be higher
@@ -145,7 +146,7 @@ def path_clusters(S: Path, *, shift: float = 0.0, weak: bool = False) -> list[Do
     >>> [c.members.tolist() for c in path_clusters(S)]
     [[0, 1, 2], [3, 4]]
     """
-    similarity: Path = as_similarity(S).require_path()
+    similarity: Path = solving_of(as_similarity(S)).require_path()
     return every_maximum(similarity, check_real("shift", shift), weak)[0]
 
 
@@ -260,7 +261,7 @@ def path_spectrum(S: Path) -> PathSpectrum:
     ...  zip(spectrum.nodes.tolist(), spectrum.shift_from.tolist(), spectrum.shift_to.tolist())]
     [([0, 1], -1.0, 1.0), ([0, 1, 2], 1.0, inf)]
     """
-    similarity: Path = as_similarity(S).require_path()
+    similarity: Path = solving_of(as_similarity(S)).require_path()
     tree = similarity.tree
     n, m = tree.n, tree.left.size
     lower, upper = np.full(n + m, -np.inf), np.full(n + m, np.inf)

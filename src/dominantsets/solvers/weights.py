@@ -13,7 +13,7 @@ import numpy as np
 
 from dominantsets._typing import Floats
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Folded
+from dominantsets.similarity.solving import Folded, alike_to_copies
 from dominantsets.solvers.options import SolverOptions
 from dominantsets.solvers.result import DominantSet
 
@@ -41,7 +41,7 @@ def extra_of_weights(similarity: Similarity, weights: Floats, shift: float, extr
     ``extra`` is what belongs to kappa of each object already: that of objects that are no seeds.
     """
     try:
-        own = similarity.alike_to_copies(np.arange(similarity.n))
+        own = alike_to_copies(similarity, np.arange(similarity.n))
     except NotImplementedError:
         raise ValueError(
             "sample_weight needs a similarity that says how alike an object is to its copy; "
@@ -64,7 +64,7 @@ def shift_around(similarity: Similarity, weights: Floats, top: float) -> float:
 
     ``top`` is that of objects without: see docs/theory-seeds.md.
     """
-    own = similarity.alike_to_copies(np.flatnonzero(weights))
+    own = alike_to_copies(similarity, np.flatnonzero(weights))
     most = float(own.max())
     return max(1.0, float(weights.max())) * max(0.0, top + most) - float(own.min())
 
