@@ -244,7 +244,7 @@ def _try(
         judged=True,
     )
     clusters = list(run)
-    kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.alone]
+    kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.significant]
     labels = renumbered(run.labels, kept, len(clusters))
     score = sum(_weight(run.judgements[k]) for k in kept) / sub.n
     candidate = Candidate(share, shift, len(kept), float((labels >= 0).mean()), score)

@@ -2,9 +2,9 @@ r"""The hierarchy of a path-based similarity: its single-linkage tree, with the 
 
 Every node of single linkage with a higher parent is a dominant set for one interval of shifts, and a larger
 one takes over where the last of its two sides ends (docs/theory-path.md). So the tree is known exactly; which
-of its nodes stand alone says :mod:`dominantsets.clusters.tree_cut`, as for ``DominantSets(affinity="path")``.
-Doubtful groups are those about the nodes in which a few objects are together first, and the less doubtful the
-longer they stay apart, as a ratio of :math:`\kappa`.
+of its nodes are significant says :mod:`dominantsets.clusters.tree_cut`, as in a fit. Doubtful groups are
+those about the nodes in which a few objects are together first, and the less doubtful the longer they stay
+apart, as a ratio of :math:`\kappa`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def nested_path(similarity: Path, found: TreeCut, options: SolverOptions, monito
     options : SolverOptions
         Those of the dominant sets.
     monitor : Monitor
-        Its time limit ends the choice of groups that stand alone; the tree is known anyhow.
+        Its time limit ends the choice of significant groups; the tree is known anyhow.
 
     Returns
     -------
@@ -114,7 +114,7 @@ class _Tree:
 
 
 def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
-    """The hierarchy with the pieces of a cut as the groups that stand alone."""
+    """The hierarchy with the pieces of a cut as the significant groups."""
     links, n = tree.links, similarity.n
     stand = [(piece.node, piece.core) for piece in found.pieces if piece.node >= n]
     first, count = _firsts(tree, [node for node, _ in stand])
@@ -148,7 +148,7 @@ def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
 
 
 def _firsts(tree: _Tree, stand: list[int]) -> tuple[dict[int, int], list[int]]:
-    """The lowest nodes that are large enough or stand alone, by an object; and how many lie in each node."""
+    """The lowest nodes that are large enough or significant, by an object; and how many lie in each node."""
     links, n, known = tree.links, tree.links.n, set(stand)
     first, count = dict[int, int](), [0] * links.size.size
     for k, sides in enumerate(zip(links.left.tolist(), links.right.tolist(), strict=True)):

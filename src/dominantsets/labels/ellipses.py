@@ -11,11 +11,13 @@ objects said so. With ``round_`` all clouds are round.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.labels.clouds import climb
 from dominantsets.rows.base import blas
 from dominantsets.solvers import Monitor
 
@@ -108,6 +110,16 @@ class Ellipses:
         return labels, typical
 
 
+class _Round(NamedTuple):
+    """What objects have of all clusters, the clouds that say so, and the logarithm of the likelihood."""
+
+    parts: Floats
+    shares: Floats
+    centres: Floats
+    covariances: Floats
+    likelihood: float = -np.inf
+
+
 def fit_ellipses(
     rows: Floats,
     labels: Ints,
@@ -153,36 +165,36 @@ def fit_ellipses(
     features = _features(X)
     floor = FLOOR * max(float(np.square(X).mean()), 1e-300)
     low, high, flat = _box(X)
-    parts = _begin(labels, count, background is not None)
-    kept = parts if broad else parts[:, :count]
-    kept = kept if background is not None else kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-300)
-    noise = float(parts[:, count].mean()) if background == "flat" else 0.0
-    last, now = -np.inf, -np.inf
+    kept = count + broad
+
+    def share(parts: Floats) -> float:
+        return float(parts[:, count].mean()) if background == "flat" else 0.0
+
+    def step(before: _Round, *_: Any) -> tuple[_Round, float]:
+        parts, noise = before.parts, share(before.parts)
+        form = _maximised(features, parts[:, :kept], d, floor, count if round_ else 0)
+        logs = features @ _theta(*form)
+        if background == "flat":
+            logs = np.column_stack([logs, np.full(n, np.log(max(noise, 1e-300)) + flat)])
+        total = logsumexp(logs, axis=1)
+        now = float(total.mean())
+        return _Round(np.exp(logs - total[:, None]), *form, now), now
+
+    start = _Round(_begin(labels, count, background is not None), *np.empty((3, 0)))
     with blas().limit(limits=1, user_api="blas"):
-        for _ in range(ROUNDS):
-            shares, centres, covariances = _maximised(features, kept, d, floor, count if round_ else 0)
-            logs = features @ _theta(shares, centres, covariances)
-            if background == "flat":
-                logs = np.column_stack([logs, np.full(n, np.log(max(noise, 1e-300)) + flat)])
-            total = logsumexp(logs, axis=1)
-            last, now = now, float(total.mean())
-            parts = np.exp(logs - total[:, None])
-            kept = parts[:, : kept.shape[1]]
-            noise = float(parts[:, count].mean()) if background == "flat" else 0.0
-            if now - last < STEADY or (monitor is not None and monitor.out_of_time()):
-                break
+        found = climb(step, start, rounds=ROUNDS, steady=STEADY, monitor=monitor)
     numbers = count * (d + 1 + (1 if round_ else d * (d + 1) // 2)) - 1
     numbers += (1 + d + d * (d + 1) // 2) if broad else int(background is not None)
     return Ellipses(
-        shares,
-        centres + middle,
-        covariances,
+        found.shares,
+        found.centres + middle,
+        found.covariances,
         count,
-        noise,
+        share(found.parts),
         flat,
         low + middle,
         high + middle,
-        now * n,
+        found.likelihood * n,
         numbers,
     )
 
@@ -220,7 +232,9 @@ def _begin(labels: Ints, count: int, background: bool) -> Floats:
         parts *= 0.95
         parts[:, count] = 0.05
     elif not background:
-        parts[labels < 0, :count] = 1.0 / count
+        parts = parts[:, :count]
+        parts[labels < 0] = 1.0 / count
+        parts = parts / parts.sum(axis=1, keepdims=True)
     return parts
 
 
