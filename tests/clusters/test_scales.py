@@ -271,16 +271,16 @@ def test_a_ball_that_fills_up_has_the_nearest_objects_of_the_farthest_one():
 def bare(**parts):
     """Groups of which only some parts are there."""
     out = object.__new__(Scales)
-    out.__dict__.update({"tree": None, "roots": [], "balls": [], "alone": [], "_wanted": 4, **parts})
+    out.__dict__.update({"tree": None, "roots": [], "balls": [], "significant": [], "_wanted": 4, **parts})
     return out
 
 
 def test_why_what_is_outside_may_be_clusters():
     for alone, d, words in (
-        (5, 2, "5 groups stand alone, more than were asked for"), (4, 9, ""), (3, 4, ""),
+        (5, 2, "5 groups are significant, more than were asked for"), (4, 9, ""), (3, 4, ""),
         (3, 5, "1 of 4 clusters only fill up the number that was asked for"),
     ):  # fmt: skip
-        here = {"alone": [None] * alone, "sample": Coordinates(np.zeros((9, d)), np.zeros(9), 0.0)}
+        here = {"significant": [None] * alone, "sample": Coordinates(np.zeros((9, d)), np.zeros(9), 0.0)}
         assert bare(balls=[1, 2], **here).hidden(4) == words
         assert bare(balls=[1, 2], **{**here, "_wanted": None}).hidden(4) == ""
     assert bare(balls=[1]).hidden(1).startswith("no group stands out")

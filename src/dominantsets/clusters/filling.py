@@ -21,7 +21,7 @@ from dominantsets.clusters.modes import ModeTree, Node
 from dominantsets.similarity.base import Coordinates
 
 ROUNDS = 4  # of moving centres, to compare choices
-FEW, SOME = 3, 8  # objects of a group about the one that is explained worst
+FEWEST, SOME = 3, 8  # objects of a group that fills up a number, at least; at most, about one object
 CHOICE = 6  # doubtful groups looked at, for each one that is wanted
 FLOOR = 0.25  # of the least variance of the significant groups, below which no group may fall
 
@@ -106,7 +106,7 @@ class Explained:
         t = self.distances(self._rows[i][None])[:, 0]
         nearest = np.argsort(t, kind="stable")[: min(SOME, len(t))]
         best: tuple[Ints, Floats, Group, float] | None = None
-        for count in range(min(FEW, len(nearest)), len(nearest) + 1):
+        for count in range(min(FEWEST, len(nearest)), len(nearest) + 1):
             some = nearest[:count]
             away = self.distances(self._rows[some].mean(axis=0)[None])[:, 0]
             group = self.group(away, some)

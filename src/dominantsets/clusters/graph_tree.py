@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import SAME
 from dominantsets.clusters.evidence import least_significant
 from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import Null
@@ -35,7 +36,6 @@ from dominantsets.solvers.problem import Outcome
 
 FALSE = 0.05  # false discovery rate: at that of points (0.02) groups of ten nodes are missed
 SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
-HELD = 0.5  # of a set that others hold, above which it is not one more group
 INSIDE = 0.8  # of a set that lies in a larger one, for it to be a part of that
 
 
@@ -297,7 +297,7 @@ class _Choice:
         return self._pick(np.flatnonzero(inner & (self._shared(k) >= INSIDE * self._sizes)))
 
     def _is_free(self, k: int) -> bool:
-        return float(self._taken[self.sets[k].members].mean()) <= HELD
+        return float(self._taken[self.sets[k].members].mean()) <= SAME
 
     def _take(self, family: list[int]) -> None:
         for k in family:

@@ -16,13 +16,13 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import SAME, Ball, balls_of, distinct
 from dominantsets.clusters.claims import Claims
-from dominantsets.clusters.filling import Explained, fillers
+from dominantsets.clusters.filling import FEWEST, Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
-from dominantsets.labels.clouds import Start, fit_clouds
+from dominantsets.labels.clouds import FEW_DIMENSIONS, Start, fit_clouds
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.base import Coordinates, Spread
+from dominantsets.similarity.base import Coordinates, evenly
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.result import HALTS, End
 
@@ -31,9 +31,7 @@ SAMPLE_A_CLUSTER = 40
 CLOSER = 4  # times as many objects, where groups are hardly seen
 WORTH = 2.0  # times as many objects, below which a second tree shows hardly more than the first
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
-FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
-FEW_DIMENSIONS = 4
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
 NEARLY = 0.9  # of the significant groups, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
@@ -440,4 +438,4 @@ def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet])
 
 def chosen(degrees: Floats, count: int) -> Ints:
     """So many objects, spread evenly over the order of their degrees: the same ones in whatever order."""
-    return Spread(degrees.size, np.argsort(degrees, kind="stable").__getitem__)(count)
+    return np.sort(evenly(np.argsort(degrees, kind="stable"), count))

@@ -27,8 +27,10 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import Peeling, renumbered
+from dominantsets.clusters.scales import chosen
 from dominantsets.clusters.significance import Judgement
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import evenly
 from dominantsets.solvers import Monitor, SolverOptions
 from dominantsets.solvers.result import HALTS, End
 
@@ -109,7 +111,7 @@ class Scale:
     def __init__(self, similarity: Similarity, degrees: Floats) -> None:
         assert similarity.self_similarity is not None
         self.n, self.self_similarity = similarity.n, similarity.self_similarity
-        some = _by_degree(degrees, 2 * SIDE)
+        some = evenly(np.argsort(degrees, kind="stable"), 2 * SIDE)
         quartile = (
             float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25))
             if self.n > 1
@@ -131,13 +133,6 @@ class Scale:
             return 0.0
         kappa = share * max(1.0, float(np.sqrt(FEW / self.n))) * self.n * self.spread
         return max(kappa - self.self_similarity, -self.least + 0.1 * (self.self_similarity - self.least))
-
-
-def _by_degree(degrees: Floats, count: int) -> Ints:
-    """Objects from the lowest degree to the highest: the same ones in whatever order they come."""
-    n = degrees.size
-    places = np.linspace(0, n - 1, min(count, n)).astype(np.int64)
-    return np.argsort(degrees, kind="stable")[places]
 
 
 def choose_shift(
@@ -218,7 +213,7 @@ def _resolve_graph(
 def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> Ints:
     """The objects on which resolutions are compared: all, or a sample (never for single linkage)."""
     limit = similarity.sample_limit(max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0)), SAMPLE_OF_MATRIX)
-    return np.arange(similarity.n) if similarity.n <= limit else np.sort(_by_degree(degrees, limit))
+    return chosen(degrees, limit)
 
 
 def _try(

@@ -74,13 +74,6 @@ class _Tree:
         """An object of each node."""
         return np.asarray(self.links.order[self.links.start[nodes]])
 
-    def node_of(self, members: Ints) -> int:
-        """The node that has just these objects, or -1."""
-        links, node = self.links, int(members[0])
-        while links.size[node] < members.size and links.parent[node] >= 0:
-            node = int(links.parent[node])
-        return node if np.array_equal(links.leaves(node), members) else -1
-
     def kappa(self, shift: Any) -> Any:
         """The similarity of an object to its copy plus a shift."""
         return shift + self._similarity.top

@@ -34,9 +34,10 @@ HELD = 8  # rounds in which the dimension is held: clusters that start too wide 
 FEW = 2**11  # objects that are not worth a thread
 GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
-FLAT = 4  # dimensions up to which the volume of the convex hull is found
+FEW_DIMENSIONS = 4  # up to which the volume of the convex hull is found, and widths and noise are well known
 
 _Parts = TypeVar("_Parts")
+_Sums = tuple[Floats, Floats, Floats, float]
 
 
 class Start(NamedTuple):
@@ -118,28 +119,11 @@ def climb(
     patience: int = 0,
     monitor: Monitor | None = None,
 ) -> _Parts:
-    """Expectation and maximisation, round after round, until nothing is gained.
+    """Expectation and maximisation, round after round: what objects have of every cluster at last.
 
-    Parameters
-    ----------
-    step : callable
-        One round: from what objects have of every cluster, the number of the round and whether the last one
-        gained nothing, to what they have then and the logarithm of the likelihood per object.
-    parts : object
-        What objects have at first.
-    rounds : int
-        Number of rounds at most.
-    steady : float
-        Gain per object, in nats, below which a round gains nothing.
-    patience : int, default=0
-        Rounds in a row that may gain nothing before the fit ends with the next one.
-    monitor : Monitor, optional
-        Its time limit ends the fit.
-
-    Returns
-    -------
-    object
-        What objects have at last.
+    ``step`` is a round: from what they have, the number of the round and whether the last one gained less
+    than ``steady``, to what they have then and the logarithm of the likelihood per object. The fit ends after
+    ``rounds``, at the monitor's time limit, or where more than ``patience`` rounds in a row gain too little.
     """
     last, calm = -np.inf, 0
     for k in range(rounds):
@@ -149,15 +133,6 @@ def climb(
             break
         last = now
     return parts
-
-
-class _Sums(NamedTuple):
-    """What a round adds up: see :func:`dominantsets.compiled.clouds.expect`."""
-
-    clusters: Floats
-    outside: Floats
-    likelihood: float
-    away: Floats
 
 
 def fit_clouds(
@@ -202,15 +177,15 @@ def fit_clouds(
 
     def step(found: _Sums | None, k: int, calm: bool) -> tuple[_Sums, float]:
         if found is not None:
-            maximise(found, free and (k > HELD or calm))
+            maximise(*found, free and (k > HELD or calm))
         away = clouds.away(sample)
         form = clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest()
-        found = _Sums(*points.expected(*form, clouds.behind(away), common), away)
+        sums, outside, likelihood = points.expected(*form, clouds.behind(away), common)
         # where the dimension changes, densities are compared in a unit of length that is the data's own
-        return found, found.likelihood / n + 0.5 * clouds.dimension * float(np.log(unit))
+        now = likelihood / n + 0.5 * clouds.dimension * float(np.log(unit))
+        return (sums, outside, away, likelihood), now
 
-    def maximise(found: _Sums, free: bool) -> None:
-        sums, outside, _, away = found
+    def maximise(sums: Floats, outside: Floats, away: Floats, _: float, free: bool) -> None:
         weights = sums[:, 0] + 1e-9
         means = np.maximum(sums[:, 1] / weights, floor)
         if free:
@@ -233,9 +208,10 @@ def fit_clouds(
 
     found = climb(step, None, rounds=rounds + 1, steady=steady, patience=int(free), monitor=monitor)
     assert found is not None
-    form = clouds.centres, 0.5 / clouds.variances, clouds.levels()
-    home, parts = points.parts(*form, found.outside, common)
-    return Fit(clouds, home, parts, found.outside, found.likelihood)
+    _, outside, _, likelihood = found
+    rates = 0.5 / clouds.variances
+    home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    return Fit(clouds, home, parts, outside, likelihood)
 
 
 def limit(sample: Coordinates) -> float:
@@ -285,7 +261,7 @@ def constant_density(sample: Coordinates) -> float | None:
     """The logarithm of the density of one object in the convex hull; None where that is not known."""
     rows = sample.rows
     n, d = rows.shape
-    if d > FLAT or n <= d + 1 or sample.extra.any():
+    if d > FEW_DIMENSIONS or n <= d + 1 or sample.extra.any():
         return None
     unit = float(np.abs(rows).max(initial=0.0))
     if unit <= 0.0:

@@ -11,7 +11,7 @@ objects said so. With ``round_`` all clouds are round.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -110,16 +110,6 @@ class Ellipses:
         return labels, typical
 
 
-class _Round(NamedTuple):
-    """What objects have of all clusters, the clouds that say so, and the logarithm of the likelihood."""
-
-    parts: Floats
-    shares: Floats
-    centres: Floats
-    covariances: Floats
-    likelihood: float = -np.inf
-
-
 def fit_ellipses(
     rows: Floats,
     labels: Ints,
@@ -165,36 +155,36 @@ def fit_ellipses(
     features = _features(X)
     floor = FLOOR * max(float(np.square(X).mean()), 1e-300)
     low, high, flat = _box(X)
-    kept = count + broad
 
     def share(parts: Floats) -> float:
         return float(parts[:, count].mean()) if background == "flat" else 0.0
 
-    def step(before: _Round, *_: Any) -> tuple[_Round, float]:
-        parts, noise = before.parts, share(before.parts)
-        form = _maximised(features, parts[:, :kept], d, floor, count if round_ else 0)
+    def step(before: tuple[Floats, Any], *_: Any) -> tuple[tuple[Floats, Any], float]:
+        parts = before[0]
+        form = _maximised(features, parts[:, : count + broad], d, floor, count if round_ else 0)
         logs = features @ _theta(*form)
         if background == "flat":
-            logs = np.column_stack([logs, np.full(n, np.log(max(noise, 1e-300)) + flat)])
+            logs = np.column_stack([logs, np.full(n, np.log(max(share(parts), 1e-300)) + flat)])
         total = logsumexp(logs, axis=1)
         now = float(total.mean())
-        return _Round(np.exp(logs - total[:, None]), *form, now), now
+        return (np.exp(logs - total[:, None]), (*form, now)), now
 
-    start = _Round(_begin(labels, count, background is not None), *np.empty((3, 0)))
+    start: tuple[Floats, Any] = _begin(labels, count, background is not None), None
     with blas().limit(limits=1, user_api="blas"):
-        found = climb(step, start, rounds=ROUNDS, steady=STEADY, monitor=monitor)
+        parts, form = climb(step, start, rounds=ROUNDS, steady=STEADY, monitor=monitor)
+    shares, centres, covariances, now = form
     numbers = count * (d + 1 + (1 if round_ else d * (d + 1) // 2)) - 1
     numbers += (1 + d + d * (d + 1) // 2) if broad else int(background is not None)
     return Ellipses(
-        found.shares,
-        found.centres + middle,
-        found.covariances,
+        shares,
+        centres + middle,
+        covariances,
         count,
-        share(found.parts),
+        share(parts),
         flat,
         low + middle,
         high + middle,
-        found.likelihood * n,
+        now * n,
         numbers,
     )
 

@@ -43,7 +43,7 @@ from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.clouds import (
-    FLAT,
+    FEW_DIMENSIONS,
     Clouds,
     Fit,
     Start,
@@ -79,7 +79,7 @@ def kept(starts: list[Start], labels: Ints) -> float:
 
 def are_clouds(sample: Coordinates, fit: Fit, same: Fit) -> bool:
     """Whether widths are believed: in few dimensions, or where they change few labels of what is no noise."""
-    if sample.rows.shape[1] <= FLAT:
+    if sample.rows.shape[1] <= FEW_DIMENSIONS:
         return True
     inside = fit.outside <= 0.5
     alike = fit.home == same.home
