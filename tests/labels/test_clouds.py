@@ -279,4 +279,10 @@ def test_a_climb_ends_where_rounds_gain_nothing():
     assert clouds.climb(step, 0, rounds=50, steady=0.1, patience=2) == 7
     assert seen[-2:] == [(5, True), (6, True)]
     assert clouds.climb(step, 0, rounds=3, steady=0.1) == 3
+
+    def falling(parts, k, calm):
+        return parts + 1, -float(k)
+
+    assert clouds.climb(falling, 0, rounds=9, steady=0.1) == 2
+    assert clouds.climb(falling, 0, rounds=9, steady=0.1, may_fall=True) == 9
     assert clouds.climb(step, 0, rounds=50, steady=0.1, monitor=Monitor(0.0)) == 1

@@ -117,6 +117,7 @@ def climb(
     rounds: int,
     steady: float,
     patience: int = 0,
+    may_fall: bool = False,
     monitor: Monitor | None = None,
 ) -> _Parts:
     """Expectation and maximisation, round after round: what objects have of every cluster at last.
@@ -124,11 +125,13 @@ def climb(
     ``step`` is a round: from what they have, the number of the round and whether the last one gained less
     than ``steady``, to what they have then and the logarithm of the likelihood per object. The fit ends after
     ``rounds``, at the monitor's time limit, or where more than ``patience`` rounds in a row gain too little.
+    A likelihood that falls gains too little, unless it ``may_fall`` on the way.
     """
     last, calm = -np.inf, 0
     for k in range(rounds):
         parts, now = step(parts, k, calm > 0)
-        calm = calm + 1 if abs(now - last) < steady else 0
+        gain = abs(now - last) if may_fall else now - last
+        calm = calm + 1 if gain < steady else 0
         if calm > patience or (monitor is not None and monitor.out_of_time()):
             break
         last = now
@@ -206,7 +209,8 @@ def fit_clouds(
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
 
-    found = climb(step, None, rounds=rounds + 1, steady=steady, patience=int(free), monitor=monitor)
+    how = {"rounds": rounds + 1, "patience": int(free)}
+    found = climb(step, None, steady=steady, may_fall=True, monitor=monitor, **how)
     assert found is not None
     _, outside, _, likelihood = found
     rates = 0.5 / clouds.variances
@@ -252,8 +256,8 @@ def _gain(rows: Floats, extra: Floats, left: Flags, dimension: float) -> float:
     one = max(float(lengths.mean()) / dimension, 1e-300)
     single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
     starts = [Start(rows[side].mean(axis=0), one * dimension, np.arange(0)) for side in (left, ~left)]
-    here = Coordinates(rows, extra, 0.0)
-    two = fit_clouds(here, starts, dimension=dimension, counted=True, least=1e-9 * one)
+    here, least = Coordinates(rows, extra, 0.0), 1e-9 * one
+    two = fit_clouds(here, starts, dimension=dimension, counted=True, least=least, rounds=14, steady=0.0)
     return two.likelihood / len(rows) - single
 
 
