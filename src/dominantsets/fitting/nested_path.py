@@ -16,14 +16,13 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import LEAST
-from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.clusters.tree_cut import TreeCut, certified
 from dominantsets.fitting.nested import Merge, Nested, Place, alone, elders, moved
 from dominantsets.labels.partition import ByNearest
 from dominantsets.similarity import Path
-from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem, path_spectrum
-from dominantsets.solvers.certificate import certify
-from dominantsets.solvers.problem import Outcome
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions, path_spectrum
 from dominantsets.solvers.result import End
+from dominantsets.solvers.tree import best_within
 
 TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
 LONGEST = 1e4  # above any logarithm of a ratio
@@ -96,14 +95,10 @@ class _Tree:
             low, high = self.kappa(self.begins[node]), self.kappa(self.ends[node])
             high = high if np.isfinite(high) else max(4.0 * low, self.kappa(0.0))
             shift = float(np.sqrt(low * high) if low > 0.0 else 0.5 * high) - self.kappa(0.0)
-        problem, inside = make_problem(self._similarity, shift), make_problem(self._similarity, shift)
-        inside.remove(np.setdiff1d(np.arange(inside.n), self.links.leaves(node), assume_unique=True))
-        options = self._options.chosen_for(self._similarity, shift)
-        found = inside.solve(options, Monitor(), "vertex")
-        # strict among its own objects: so is the face, whatever the others gain
-        face = True if found.strict else None
-        outcome = Outcome(Point(found.members, found.weights), 1, found.status, face=face)
-        return certify(problem, outcome, options)
+        inside = np.zeros(self.links.n, dtype=bool)
+        inside[self.links.leaves(node)] = True
+        outcome = best_within(self._similarity, shift, inside)[2]
+        return certified(self._similarity, shift, outcome, self._options)
 
 
 def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
