@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from dominantsets import DominantSets
-from dominantsets.clusters.evidence import FALSE, Evidence, believed, dimension
+from dominantsets.clusters.evidence import FALSE, Evidence, dimension, least_significant
 
 
 @given(st.lists(st.floats(1e-6, 10.0), max_size=30))
-def test_of_many_groups_those_are_believed_of_which_few_are_false(expected):
+def test_of_many_groups_those_are_significant_of_which_few_are_false(expected):
     """Benjamini and Hochberg, in their words: the largest i with p(i) <= q i / m; here m p is given."""
     m, last = len(expected), 0
     p = sorted(e / max(m, 1) for e in expected)
     for i in range(1, m + 1):
         if p[i - 1] <= FALSE * i / m * (1 + 1e-12):
             last = i
-    level = believed([np.log(e) for e in expected])
+    level = least_significant([np.log(e) for e in expected])
     assert sum(np.log(e) <= level for e in expected) == last
     if last == 0:
         assert level == -np.inf
@@ -99,13 +99,13 @@ def test_expected_numbers_are_those_of_the_formulas(D):
     assert Evidence.together(-3.0, -7.0) == Evidence.together(-7.0, -3.0) == pytest.approx(-7.0 + np.log(2))
 
 
-def test_those_are_believed_of_which_few_are_expected_by_chance():
+def test_those_are_significant_of_which_few_are_expected_by_chance():
     """The k-th of all counts where 0.02 k are expected: also where one before it does not."""
-    assert believed(np.log([0.03, 0.5])) == -np.inf
-    assert believed(np.log([0.01, 0.5])) == np.log(0.01)
-    assert believed(np.log([0.055, 0.03, 0.02])) == np.log(0.055)
-    assert believed(np.log([0.061, 0.045, 0.02])) == np.log(0.02)
-    assert believed([]) == -np.inf
+    assert least_significant(np.log([0.03, 0.5])) == -np.inf
+    assert least_significant(np.log([0.01, 0.5])) == np.log(0.01)
+    assert least_significant(np.log([0.055, 0.03, 0.02])) == np.log(0.055)
+    assert least_significant(np.log([0.061, 0.045, 0.02])) == np.log(0.02)
+    assert least_significant([]) == -np.inf
 
 
 def test_the_dimension_is_levina_and_bickels():

@@ -111,11 +111,11 @@ def test_the_best_few_about_an_object():
     some, away, group, gain = explained.about(62)
     order = np.argsort(np.square(X - X[62]).sum(axis=1), kind="stable")
     gains = []
-    for count in range(filling.FEW, filling.SOME + 1):
+    for count in range(filling.FEWEST, filling.SOME + 1):
         t = np.square(X - X[order[:count]].mean(axis=0)).sum(axis=1)
         gains.append(explained.gain(t, explained.group(t, order[:count])))
     assert gain == pytest.approx(max(gains))
-    assert some.tolist() == order[: filling.FEW + int(np.argmax(gains))].tolist()
+    assert some.tolist() == order[: filling.FEWEST + int(np.argmax(gains))].tolist()
     assert explained.gain(away, group) == gain
 
 

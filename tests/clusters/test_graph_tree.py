@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import as_similarity
 from dominantsets.clusters.graph_ladder import FollowedSet
-from dominantsets.clusters.graph_null import Null, last_believed
+from dominantsets.clusters.graph_null import Null
 from dominantsets.clusters.graph_tree import (
     GraphGroup,
     _Choice,
@@ -222,11 +222,6 @@ def test_evidence_counts_what_is_expected(rng):
     A[:4, :4] = 1.0 - np.eye(4)
     expected = np.log(n * (n - 1) * (n - 2) * (n - 3) / 24 * p**6)
     assert expected - 2.0 < Null(sp.csr_array(A)).evidence(np.arange(4)) < expected + 8.0
-
-
-def test_what_is_believed():
-    assert last_believed(np.log([0.2, 0.3])) == -np.inf
-    assert last_believed(np.empty(0)) == -np.inf
 
 
 def test_compiled_steps_agree_with_the_solver(rng):

@@ -112,11 +112,11 @@ def test_what_a_cluster_must_exceed_is_a_tenth_above_the_mean_of_all_pairs():
 def test_four_in_a_row_that_do_not_stand_alone_are_the_end(monkeypatch):
     """Where no number is given; one that stands alone begins the count again."""
     alone = iter([True, False, False, False, True] + 20 * [False])
-    monkeypatch.setattr(module, "judge", lambda problem, found: SimpleNamespace(alone=next(alone)))
+    monkeypatch.setattr(module, "judge", lambda problem, found: SimpleNamespace(significant=next(alone)))
     peeling = peel(cliques([3] * 15, np.linspace(1.0, 2.0, 15)))
     assert len(list(peeling)) == 9
     assert peeling.end is End.NOT_COHERENT
-    assert [one.alone for one in peeling.judgements] == [True, *3 * [False], True, *4 * [False]]
+    assert [one.significant for one in peeling.judgements] == [True, *3 * [False], True, *4 * [False]]
     assert len(list(peel(cliques([3] * 15, np.linspace(1.0, 2.0, 15))))) == 4  # none of them does
 
 

@@ -95,13 +95,13 @@ def test_a_judgement_is_by_joiners_and_sharpness():
     assert Judgement(10, 0, 0.5).weight == 5.0
     assert Judgement(10, 0, 0.95).weight == 7.0  # no more than 0.7 counts
     assert Judgement(10, 11, 0.5).weight == 0.0
-    assert Judgement(400, 0, 0.21).alone
-    assert not Judgement(400, 0, 0.19).alone
-    assert not Judgement(36, 0, 0.49).alone  # few objects must be sharper: 3 / 6
-    assert Judgement(36, 0, 0.51).alone
-    assert Judgement(4, 0, 0.91).alone
-    assert Judgement(2, 0, 0.91).alone
-    assert not Judgement(1, 0, 0.99).alone
+    assert Judgement(400, 0, 0.21).significant
+    assert not Judgement(400, 0, 0.19).significant
+    assert not Judgement(36, 0, 0.49).significant  # few objects must be sharper: 3 / 6
+    assert Judgement(36, 0, 0.51).significant
+    assert Judgement(4, 0, 0.91).significant
+    assert Judgement(2, 0, 0.91).significant
+    assert not Judgement(1, 0, 0.99).significant
 
 
 @pytest.mark.parametrize("count", [2, 3, 12])

@@ -12,7 +12,6 @@ from dominantsets.compiled import members as of_members
 
 @pytest.fixture(autouse=True)
 def threads(monkeypatch):
-    monkeypatch.setattr(of_members, "GRAIN", 3)
     monkeypatch.setattr(of_members, "OBJECTS", 5)
     monkeypatch.setattr("dominantsets.compiled.threads.N_THREADS", 4)
 
@@ -23,8 +22,6 @@ def test_what_members_ask_for(n, k, seed):
     labels = rng.integers(-1, k, size=n)
     members = np.flatnonzero(rng.random(n) < 0.5)
     weights = rng.random(members.size) + 0.1
-    names = of_members.taken_by(labels, members)
-    np.testing.assert_array_equal(names, labels[members])
     np.testing.assert_array_equal(of_members.sizes_of(labels, k), [(labels == a).sum() for a in range(k)])
     assert of_members.elsewhere(labels, members, 0) == (labels[members] != 0).sum()
     if members.size:
@@ -32,25 +29,13 @@ def test_what_members_ask_for(n, k, seed):
         of_members.put_memberships(labels, members, weights, 0, memberships)
         expected[members] = np.where(labels[members] == 0, weights / weights.max(), 0.0)
         np.testing.assert_allclose(memberships, expected)
-    after = labels.copy()
-    after[members[labels[members] < 0]] = k
-    assert of_members.claim(labels, members, names, k) == (names < 0).sum()
-    np.testing.assert_array_equal(labels, after)
 
 
 @given(n=st.integers(1, 60), k=st.integers(1, 6), seed=st.integers(0, 10_000))
-def test_many_sets_claim_as_one_after_another_does(n, k, seed):
+def test_what_all_objects_are_asked_for(n, k, seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(-1, 3, size=n)
     sets = [np.flatnonzero(rng.random(n) < rng.random()) for _ in range(k)]
-    expected, fresh = labels.copy(), []
-    for number, members in enumerate(sets):
-        free = members[expected[members] < 0]
-        expected[free] = 7 + number
-        fresh.append(free.size)
-    np.testing.assert_array_equal(of_members.fresh_of_each(labels, sets), fresh)
-    of_members.claim_each(labels, sets, 7)
-    np.testing.assert_array_equal(labels, expected)
     np.testing.assert_array_equal(of_members.joined(sets), np.concatenate(sets))
     probabilities = rng.random(n) + 0.1
     kept = np.where(labels < 0, 0.0, probabilities)

@@ -21,7 +21,7 @@ def test_of_one_shift_those_that_stand_alone_stay():
     shift = Scale(S, S.degrees()).shift(0.0075)
     run = peel(S, shift=shift)
     found = list(run)
-    alone = [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.alone]
+    alone = [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.significant]
     assert 0 < len(alone) < len(found)
     model = DominantSets(affinity="sqeuclidean", shift=shift).fit(rows)
     assert [c.members.tolist() for c in model.clusters_] == [c.members.tolist() for c in alone]
@@ -33,13 +33,13 @@ def test_of_one_shift_those_that_stand_alone_stay():
 def test_groups_that_nobody_asked_for_are_not_noise():
     """That is said where noise is judged, and only there."""
     fewer = DominantSets(2, affinity="sqeuclidean").fit(X)
-    assert "4 groups stand alone, more than were asked for" in fewer.selection_.noise
+    assert "4 groups are significant, more than were asked for" in fewer.selection_.noise
     assert (fewer.labels_ >= 0).all()
     asked = DominantSets(2, affinity="sqeuclidean", noise=None).fit(X)
     assert "as asked" in asked.selection_.noise
     share = DominantSets(2, affinity="sqeuclidean", noise=0.25).fit(X)
     assert (share.labels_ < 0).sum() == 40
-    assert "stand alone" not in share.selection_.noise
+    assert "significant" not in share.selection_.noise
 
 
 def test_a_run_goes_on_from_where_it_was(tmp_path):

@@ -100,14 +100,12 @@ def plain(X, groups, *, counted, noise, common, rounds):
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("noise", [False, True])
 @pytest.mark.parametrize("common", [False, True])
-def test_a_fit_is_plain_expectation_and_maximisation(counted, noise, common, monkeypatch):
+def test_a_fit_is_plain_expectation_and_maximisation(counted, noise, common):
     X = BOTH if noise else TWO
     groups = [np.linalg.norm(X - at, axis=1) < 1.5 for at in ([0.0, 0.0], [6.0, 6.0])]
-    monkeypatch.setattr(clouds, "STEADY", 0.0)
-    monkeypatch.setattr(clouds, "ROUNDS", 6)
     fit = fit_clouds(
-        coordinates(X), starts(X, groups), noise=noise, dimension=2.0, free=False, monitor=Monitor(),
-        counted=counted, common=common,
+        coordinates(X), starts(X, groups), noise=noise, dimension=2.0, counted=counted, common=common,
+        rounds=6, steady=0.0,
     )  # fmt: skip
     # after six rounds, the likelihood of what they have made
     c, var, share, eta, mid, width, value = plain(
@@ -151,16 +149,13 @@ def test_the_dimension_is_what_squared_distances_say():
 
 
 @pytest.mark.parametrize("covered", [0, 30, 100])
-def test_where_a_fit_begins(covered, monkeypatch):
+def test_where_a_fit_begins(covered):
     """At the starts; the background about the middle, as wide as all, with what no start covers."""
-    monkeypatch.setattr(clouds, "ROUNDS", 0)
     members = [np.arange(covered), np.arange(covered // 2)]
     begun = [
         Start(np.array(at), 3.0, mine) for at, mine in zip(([0.0, 1.0], [6.0, 6.0]), members, strict=True)
     ]
-    fit = fit_clouds(
-        coordinates(TWO, 0.5), begun, noise=True, dimension=1.5, free=False, monitor=Monitor()
-    ).clouds  # fmt: skip
+    fit = fit_clouds(coordinates(TWO, 0.5), begun, noise=True, dimension=1.5, rounds=0).clouds
     np.testing.assert_array_equal(fit.centres, [[0.0, 1.0], [6.0, 6.0]])
     np.testing.assert_allclose(fit.variances, 2.0)
     sizes = np.maximum([covered, covered // 2], 1.0)
@@ -194,8 +189,12 @@ def test_a_fit_goes_on_until_it_has_settled():
 
 
 def test_a_fit_that_has_settled_ends(monkeypatch):
-    asked, expected = [], clouds._expected
-    monkeypatch.setattr(clouds, "_expected", lambda *some: asked.append(1) or expected(*some))
+    asked, climb = [], clouds.climb
+
+    def counted(step, *some, **more):
+        return climb(lambda *now: asked.append(1) or step(*now), *some, **more)
+
+    monkeypatch.setattr(clouds, "climb", counted)
     groups = [np.arange(100) < 60, np.arange(100) >= 60]
     fit_clouds(
         coordinates(TWO), starts(TWO, groups), noise=False, dimension=2.0, free=False, monitor=Monitor()
@@ -265,3 +264,25 @@ def test_places_within_the_hull():
     np.testing.assert_allclose(
         clouds.within_hull(np.array([[1.0], [3.0]]), places[:, :1]), 1.0 + 2.0 * places[:, :1]
     )
+
+
+def test_a_climb_ends_where_rounds_gain_nothing():
+    """The likelihood is -2**-k: gains fall below 0.1 at the fifth round, and below it ever after."""
+    seen = []
+
+    def step(parts, k, calm):
+        seen.append((k, calm))
+        return parts + 1, -(2.0**-k)
+
+    assert clouds.climb(step, 0, rounds=50, steady=0.1) == 5  # 1/8 - 1/16 is the first gain below 0.1
+    assert seen == [(k, False) for k in range(5)]
+    assert clouds.climb(step, 0, rounds=50, steady=0.1, patience=2) == 7
+    assert seen[-2:] == [(5, True), (6, True)]
+    assert clouds.climb(step, 0, rounds=3, steady=0.1) == 3
+
+    def falling(parts, k, calm):
+        return parts + 1, -float(k)
+
+    assert clouds.climb(falling, 0, rounds=9, steady=0.1) == 2
+    assert clouds.climb(falling, 0, rounds=9, steady=0.1, may_fall=True) == 9
+    assert clouds.climb(step, 0, rounds=50, steady=0.1, monitor=Monitor(0.0)) == 1

@@ -422,13 +422,13 @@ def test_groups_that_fill_up_a_number_and_groups_that_are_left_out(kind):
     alone = labelled(S, sample, starts, "auto")
     right = sample.rows[:80, 0] > np.median(sample.rows[:80, 0])
     more = [start(np.flatnonzero(right)), *starts[1:], start(np.flatnonzero(~right))]
-    filled = labelled(S, sample, more, "auto", alone=starts)
+    filled = labelled(S, sample, more, "auto", significant=starts)
     labels = filled.of(S)[0]
     assert filled.verdict == alone.verdict
     assert ((labels < 0) == (alone.of(S)[0] < 0)).mean() > 0.95
     assert set(labels[:80]) - {-1} == {0, 3}
     assert set(labels[80:240]) - {-1} == {1, 2}
-    fewer = labelled(S, sample, starts[:2], "auto", alone=starts)
+    fewer = labelled(S, sample, starts[:2], "auto", significant=starts)
     labels = fewer.of(S)[0]
     assert fewer.verdict == alone.verdict
     # the third group is no noise, though no cluster stands for it
@@ -436,5 +436,5 @@ def test_groups_that_fill_up_a_number_and_groups_that_are_left_out(kind):
     assert (labels[160:240] >= 0).mean() > 0.9
     assert (fewer.rule.judges is not None) == (kind != "none")
     np.testing.assert_array_equal(labels[:160][labels[:160] >= 0], y[:160][labels[:160] >= 0])
-    same = labelled(S, sample, starts, "auto", alone=starts[::-1])  # labels go by the clusters
+    same = labelled(S, sample, starts, "auto", significant=starts[::-1])  # labels go by the clusters
     np.testing.assert_array_equal(same.of(S)[0], alone.of(S)[0])

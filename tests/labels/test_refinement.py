@@ -198,7 +198,6 @@ def test_the_fit_of_objects_and_of_new_ones_by_the_definition(unit):
     assert found.objective[-1] == pytest.approx(np.linalg.norm(sums, axis=1).sum())
     new = unit * rng.random((20, 3))
     np.testing.assert_allclose(found.rule.of(S, new), new @ directions.T, rtol=1e-9)
-    np.testing.assert_allclose(found.rule.renumbered(np.array([1, 0])).of(S, new), new @ directions[::-1].T)
 
 
 @pytest.mark.parametrize("star", [False, True])

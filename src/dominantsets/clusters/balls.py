@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import ModeTree, Node
 
-SAME = 0.5  # of the smaller of two sets that lies in the other, from which they are one
+SAME = 0.5  # share of a set that lies in another one (or in several), from which it is not a further set
 
 
 @dataclass(frozen=True, eq=False)

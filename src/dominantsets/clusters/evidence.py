@@ -16,7 +16,7 @@ scatter over all directions lies above that of one, by about :math:`\sqrt{D / m}
 persistence has no scale, so that its tail is exponential with the same rate for all sizes; the rate and the
 level :math:`x_D` are fitted. Both were fitted on seeds that the tests do not use.
 
-Of many groups those are believed whose number is such that at most 2 in 100 of them are expected by chance
+Of many groups those are significant whose number is such that at most 2 in 100 of them are expected by chance
 (Benjamini and Hochberg, Controlling the false discovery rate, 1995).
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 
-FALSE = 0.02  # of the groups that are believed, how many may be expected by chance
+FALSE = 0.02  # false discovery rate: largest share of the significant groups that chance is expected to give
 LOCAL = 8  # neighbours from which the dimension is found: more would look across small groups
 
 
@@ -58,10 +58,19 @@ class Evidence:
         return min(first, second) + float(np.log(2.0))
 
 
-def believed(chances: Sequence[float]) -> float:
-    """The largest of the expected numbers (logarithms) that is believed; -inf where none is."""
+def least_significant(chances: Sequence[float] | Floats, rate: float = FALSE) -> float:
+    """The largest expected number (a logarithm) of groups that are significant; -inf where none is.
+
+    The j-th best counts where at most j times the rate of groups like it are expected by chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(np.exp(least_significant(np.log([0.001, 0.07, 0.5]), 0.05))), 6)
+    0.07
+    """
     ordered = np.sort(np.asarray(chances, dtype=np.float64))
-    fine = np.flatnonzero(ordered <= np.log(FALSE * np.arange(1, ordered.size + 1)))
+    fine = np.flatnonzero(ordered <= np.log(rate * np.arange(1, ordered.size + 1)))
     return float(ordered[fine[-1]]) if fine.size else -np.inf
 
 

@@ -1,4 +1,4 @@
-r"""More clusters than stand alone: groups that explain best what the others do not.
+r"""More clusters than are significant: groups that explain best what the others do not.
 
 A group with a share s of the objects, centre c and variance v explains an object at the squared distance t by
 
@@ -21,9 +21,9 @@ from dominantsets.clusters.modes import ModeTree, Node
 from dominantsets.similarity.located import Coordinates
 
 ROUNDS = 4  # of moving centres, to compare choices
-FEW, SOME = 3, 8  # objects of a group about the one that is explained worst
+FEWEST, SOME = 3, 8  # objects of a group that fills up a number, at least; at most, about one object
 CHOICE = 6  # doubtful groups looked at, for each one that is wanted
-FLOOR = 0.25  # of the least variance of the groups that stand alone, below which no group may fall
+FLOOR = 0.25  # of the least variance of the significant groups, below which no group may fall
 
 
 class Group(NamedTuple):
@@ -106,7 +106,7 @@ class Explained:
         t = self.distances(self._rows[i][None])[:, 0]
         nearest = np.argsort(t, kind="stable")[: min(SOME, len(t))]
         best: tuple[Ints, Floats, Group, float] | None = None
-        for count in range(min(FEW, len(nearest)), len(nearest) + 1):
+        for count in range(min(FEWEST, len(nearest)), len(nearest) + 1):
             some = nearest[:count]
             away = self.distances(self._rows[some].mean(axis=0)[None])[:, 0]
             group = self.group(away, some)
@@ -128,7 +128,7 @@ def fillers(explained: Explained, tree: ModeTree, nodes: list[Node], count: int)
         for t, node in zip(away.T, nodes, strict=True)
     ]
     gains = np.array([explained.gain(t, part) for t, part in zip(away.T, parts, strict=True)])
-    alone = np.zeros(explained.levels.size, dtype=bool)  # objects about which nothing is gained
+    used = np.zeros(explained.levels.size, dtype=bool)  # objects about which nothing is gained
     chosen: list[Node | Ints] = []
     while len(chosen) < count:
         # what a group adds only falls as others come: the first that still has the largest gain is the best
@@ -138,15 +138,15 @@ def fillers(explained: Explained, tree: ModeTree, nodes: list[Node], count: int)
             if best == last or gains[best] <= 0.0:
                 break
             gains[best], last = explained.gain(away[:, best], parts[best]), best
-        worst = int(np.where(alone, np.inf, explained.levels).argmin())
+        worst = int(np.where(used, np.inf, explained.levels).argmin())
         some, t, part, gain = explained.about(worst)
         if best >= 0 and gains[best] >= gain and gains[best] > 0.0:
             explained.add(away[:, best], parts[best])
             gains[best] = -np.inf
             chosen.append(nodes[best])
-        elif gain > 0.0 and not alone[worst]:
+        elif gain > 0.0 and not used[worst]:
             explained.add(t, part)
-            alone[some] = True
+            used[some] = True
             chosen.append(some)
         else:
             break

@@ -38,7 +38,6 @@ from scipy.special import gammaln
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.graph import within
 
-FALSE = 0.05  # share of the groups that may be false
 QUANTILES = 512  # weights that stand for all of them
 
 
@@ -88,22 +87,6 @@ class Null:
         # the number of ends is looked at in powers of e, each of which is one more chance
         few = float((self._s * ends + m * self._log_z).min()) - gammaln(m + 1) + np.log(2.0 + np.log(ends))
         return float(min(every, few))
-
-
-def last_believed(evidence: Floats) -> float:
-    """The weakest evidence of groups of which one in twenty is expected to be false; -inf for none.
-
-    The j-th best counts where at most j / 20 sets like it are expected (the rule of Benjamini and Hochberg).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(np.exp(last_believed(np.log([0.001, 0.07, 0.5])))), 6)
-    0.07
-    """
-    ranked = np.sort(evidence)
-    believed = np.flatnonzero(ranked <= np.log(FALSE * np.arange(1, ranked.size + 1)))
-    return float(ranked[believed[-1]]) if believed.size else -np.inf
 
 
 def _log_sum(counts: Ints, logs: Floats) -> float:

@@ -23,8 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.balls import SAME
+from dominantsets.clusters.evidence import least_significant
 from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
-from dominantsets.clusters.graph_null import FALSE, Null, last_believed
+from dominantsets.clusters.graph_null import Null
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import ByPayoff, Partition
 from dominantsets.similarity.arrivals import arrivals_of
@@ -33,8 +35,8 @@ from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Sta
 from dominantsets.solvers.certificate import certify
 from dominantsets.solvers.problem import Outcome
 
+FALSE = 0.05  # false discovery rate: at that of points (0.02) groups of ten nodes are missed
 SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
-HELD = 0.5  # of a set that others hold, above which it is not one more group
 INSIDE = 0.8  # of a set that lies in a larger one, for it to be a part of that
 
 
@@ -126,7 +128,7 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
     sets = distinct(Ladder(A, monitor).climb())
     choice = _Choice(A, sets, np.array([null.evidence(s.members) for s in sets]))
     family = choice.family()
-    level = last_believed(choice.evidence[family])
+    level = least_significant(choice.evidence[family], FALSE)
     chosen = [k for k in family if choice.evidence[k] <= level]
     if n_clusters is None:
         chosen = chosen or choice.most_of_it()
@@ -298,7 +300,7 @@ class _Choice:
         return self._pick(np.flatnonzero(inner & (self._shared(k) >= INSIDE * self._sizes)))
 
     def _is_free(self, k: int) -> bool:
-        return float(self._taken[self.sets[k].members].mean()) <= HELD
+        return float(self._taken[self.sets[k].members].mean()) <= SAME
 
     def _take(self, family: list[int]) -> None:
         for k in family:

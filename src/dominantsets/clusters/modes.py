@@ -15,7 +15,7 @@ numbers (:mod:`dominantsets.clusters.evidence`):
   :math:`\kappa^{g}, g = D / (D + 2)`. F is the largest :math:`g \log(\kappa_2 / \kappa_1)` less the logarithm
   of what the ball has really grown by meanwhile: constant density would have grown :math:`e^F`-fold.
 - *sharpness* s, 1 less the largest scatter of the ball's objects on one side of its centre, in units of what
-  constant density has: 0 in a flat region, beside an edge and along a curve, near 1 for what stands alone.
+  constant density has: 0 in a flat region, beside an edge and along a curve, near 1 with nothing around.
 
 Everything happens on coordinates of a sample of the objects, in which squared distances are half those of
 feature space; :math:`\kappa` is in proportion to the number of objects.

@@ -29,7 +29,6 @@ from dominantsets.solvers.tree import every_maximum
 
 METHODS = ("auto", "complete", "deflate", "tabu", "multistart")
 PATIENCE, MAX_NODES = 8, 100_000
-SAME = 1e-6  # how far the weights of one set may differ, from two ways to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +133,7 @@ class _Search:
         self.problem = make_problem(similarity, shift)
         self.clusters: list[DominantSet] = []
         self.hits: list[int] = []
+        self._places: dict[bytes, int] = {}  # by members: no two strict maxima have the same ones
         self.end: End | None = None
 
     @property
@@ -148,11 +148,10 @@ class _Search:
         self.end = self.end or HALTS.get(found.status)
         if found.status is not Status.CONVERGED or found.strict is False:
             return False
-        for k, one in enumerate(self.clusters):
-            same = np.array_equal(one.members, found.members)
-            if same and np.abs(one.weights - found.weights).max() <= SAME:
-                self.hits[k] += 1
-                return False
+        k = self._places.setdefault(found.members.tobytes(), len(self.clusters))
+        if k < len(self.clusters):
+            self.hits[k] += 1
+            return False
         self.clusters.append(found)
         self.hits.append(1)
         return True

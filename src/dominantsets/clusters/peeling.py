@@ -10,9 +10,9 @@ import numpy as np
 
 from dominantsets._checks import check_int
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.claims import Claims
 from dominantsets.clusters.significance import Judgement, judge
 from dominantsets.compiled.interrupts import listening
-from dominantsets.compiled.members import claim, taken_by
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.solving import Folded, fold
@@ -30,7 +30,7 @@ RESIDUE = 1e-9
 # How far above the mean similarity, on the way to an object's similarity to its own copy, the payoff
 # inside a cluster must lie where the number of clusters is not given (docs/decisions.md).
 COHERENT = 0.1
-PATIENCE = 4  # sets in a row that do not stand alone, after which no more are looked for then
+PATIENCE = 4  # sets in a row that are not significant, after which no more are looked for then
 
 
 class Extraction:
@@ -60,7 +60,7 @@ class Extraction:
         self._warm = warm  # where the clusters are expected, from a rough run
         self._refused = 0
         self.n_clusters = self.n_skipped = 0
-        self._labels: Ints = np.full(similarity.n, -1, dtype=np.int64)
+        self._claims = Claims(similarity.n)
         self._wanted = n_clusters
         self._problem = problem = make_problem(similarity, shift, degrees, weights=weights)
         self._options, self._monitor = options, monitor
@@ -75,7 +75,8 @@ class Extraction:
     @property
     def labels(self) -> Ints:
         """The number of each object's cluster, -1 for objects in none."""
-        return self._labels if self._folded is None else self._labels[self._folded.places]
+        labels = self._claims.labels
+        return labels if self._folded is None else labels[self._folded.places]
 
     def _size(self, found: DominantSet) -> int:
         """How many objects are in a set."""
@@ -85,8 +86,8 @@ class Extraction:
         """Give a cluster its number; an object that an earlier one has stays there."""
         if self._judged:
             self.judgements.append(judge(self._problem, found))
-            self._refused = 0 if self.judgements[-1].alone else self._refused + 1
-        claim(self._labels, found.members, taken_by(self._labels, found.members), self.n_clusters)
+            self._refused = 0 if self.judgements[-1].significant else self._refused + 1
+        self._claims.take(found.members, anyway=True)
         self.n_clusters += 1
         _log.debug("cluster %d: %r, %d left", self.n_clusters, found, self._problem.n_alive - len(found))
 

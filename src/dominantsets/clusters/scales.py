@@ -16,14 +16,15 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import SAME, Ball, balls_of, distinct
 from dominantsets.clusters.claims import Claims
-from dominantsets.clusters.filling import Explained, fillers
+from dominantsets.clusters.filling import FEWEST, Explained, fillers
 from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
-from dominantsets.labels.clouds import Start
+from dominantsets.labels.clouds import FEW_DIMENSIONS, Start, fit_clouds
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import evenly
 from dominantsets.similarity.bounds import bounds_of
-from dominantsets.similarity.located import Coordinates, Spread, located
+from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 from dominantsets.solvers.result import HALTS, End
 
@@ -32,11 +33,9 @@ SAMPLE_A_CLUSTER = 40
 CLOSER = 4  # times as many objects, where groups are hardly seen
 WORTH = 2.0  # times as many objects, below which a second tree shows hardly more than the first
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
-FEWEST = 3  # objects of a group, where many clusters are asked for
 ROUNDS = 10  # of moving centres, to compare choices
-FEW_DIMENSIONS = 4
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
-NEARLY = 0.9  # of the groups that stand alone, when as many clusters are meant
+NEARLY = 0.9  # of the significant groups, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
 
 
@@ -70,7 +69,7 @@ class Scales:
         self.tree: ModeTree | None = None
         self.balls: list[Ball] = []
         self.roots: list[Node] = []
-        self.alone: list[Ball] = []  # where a number was asked for
+        self.significant: list[Ball] = []  # where a number was asked for
         size = SAMPLE if n_clusters is None else max(SAMPLE, SAMPLE_A_CLUSTER * n_clusters)
         large = located(similarity).large_sample
         if size <= large < WORTH * size:  # not worth a second tree, but a larger first
@@ -92,7 +91,7 @@ class Scales:
         ones, which it cannot show.
         """
         size = min(CLOSER * self.objects.size, located(self._similarity).large_sample, self.n)
-        nodes = [ball.node for ball in self.alone or self.balls if ball.node is not None]
+        nodes = [ball.node for ball in self.significant or self.balls if ball.node is not None]
         hardly = self.tree is not None and any(node.size < 2 * self.tree.least for node in nodes)
         return size if hardly and len(nodes) > 1 and size >= WORTH * self.objects.size else 0
 
@@ -122,10 +121,10 @@ class Scales:
                 break
             twins = more
         if wanted is not None:
-            self.alone = distinct(balls_of(tree, by_evidence(tree)[0]))
-            if len(self.alone) > wanted:
+            self.significant = distinct(balls_of(tree, by_evidence(tree)[0]))
+            if len(self.significant) > wanted:
                 self._instead(wanted)
-            elif self.alone and len(self.alone) < wanted:
+            elif self.significant and len(self.significant) < wanted:
                 self._fill_up(wanted)
                 self._filled(tree, wanted)
         if not self.balls:
@@ -134,11 +133,11 @@ class Scales:
             self._fill_up(wanted)
 
     def _filled(self, tree: ModeTree, wanted: int) -> None:
-        """Where fewer groups stand alone than are wanted: those and others, if that explains more."""
-        found = {(ball.node.chain, ball.node.level) for ball in self.alone if ball.node is not None}
+        """Where fewer groups are significant than are wanted: those and others, if that explains more."""
+        found = {(ball.node.chain, ball.node.level) for ball in self.significant if ball.node is not None}
         doubtful = [node for node in groups(tree.nodes(np.inf)) if (node.chain, node.level) not in found]
-        more = fillers(self._explained(self.alone), tree, doubtful, wanted - len(self.alone))
-        balls = self.alone + [
+        more = fillers(self._explained(self.significant), tree, doubtful, wanted - len(self.significant))
+        balls = self.significant + [
             Ball(*tree.ball(part), part) if isinstance(part, Node) else self._about(part) for part in more
         ]
         if len(balls) < wanted or len(self.balls) < wanted:
@@ -167,8 +166,8 @@ class Scales:
         return Ball.of(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
 
     def _instead(self, wanted: int) -> None:
-        """Where more groups stand alone than are wanted: the choice with objects nearest to a centre."""
-        found = self.alone
+        """Where more groups are significant than are wanted: the choice with objects nearest to a centre."""
+        found = self.significant
         choices = [self.balls, sorted(found, key=lambda ball: -ball.members.size)[:wanted]]
         choices.append(_spread(choices[1][0], found, wanted))
         if wanted * len(found) * self.objects.size < GREEDY:
@@ -189,16 +188,10 @@ class Scales:
         return [balls[k] for k in chosen]
 
     def _distances(self, balls: list[Ball]) -> float:
-        """The sum of squared distances from the nearest centre, once a few rounds have moved the centres."""
-        rows, centres, total = self.sample.rows, np.array([ball.centre for ball in balls]), np.inf
-        for _ in range(ROUNDS):
-            t = np.square(rows).sum(axis=1)[:, None] - 2.0 * rows @ centres.T + np.square(centres).sum(axis=1)
-            nearest = t.argmin(axis=1)
-            total = float(t.min(axis=1).sum())
-            for k in range(len(balls)):
-                if (nearest == k).any():
-                    centres[k] = rows[nearest == k].mean(axis=0)
-        return total
+        """The mean squared distance from the nearest centre, once the centres have moved to their objects."""
+        starts = starts_of(self, balls)
+        found = fit_clouds(self.sample, starts, dimension=1.0, common=True, rounds=ROUNDS, steady=0.0)
+        return float(f"{found.clouds.variances[0]:.12g}")  # the same in whatever order
 
     def _apart(self) -> bool:
         """Whether objects differ by more than rounding."""
@@ -294,9 +287,9 @@ class Scales:
             return "no group stands out for anybody to be outside of"
         if self._wanted is None:
             return ""
-        n_groups = len(self.alone)
+        n_groups = len(self.significant)
         if n_groups * NEARLY > found:
-            return f"{n_groups} groups stand alone, more than were asked for"
+            return f"{n_groups} groups are significant, more than were asked for"
         # in few dimensions clusters under noise are often short of evidence, and are clusters all the same
         if found - n_groups > FILLERS * found and self.sample.rows.shape[1] > FEW_DIMENSIONS:
             return f"{found - n_groups} of {found} clusters only fill up the number that was asked for"
@@ -398,13 +391,7 @@ class OwnScales(Iterator[DominantSet]):
             self._solved.extend(next(self._solutions, ()))
             if not self._solved:
                 return None
-            together = list(self._solved)
-            if len(together) > 1 and all(self._is_whole(one) for one in together):
-                self._claims.expect([one.members for one in together])
         return self._solved.popleft()
-
-    def _is_whole(self, found: DominantSet) -> bool:
-        return found.status not in HALTS and len(found) >= self._least
 
 
 def solved(
@@ -455,4 +442,4 @@ def starts_from(sample: Coordinates, objects: Ints, clusters: list[DominantSet])
 
 def chosen(degrees: Floats, count: int) -> Ints:
     """So many objects, spread evenly over the order of their degrees: the same ones in whatever order."""
-    return Spread(degrees.size, np.argsort(degrees, kind="stable").__getitem__)(count)
+    return np.sort(evenly(np.argsort(degrees, kind="stable"), count))

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dominantsets.clusters.evidence import believed
+from dominantsets.clusters.evidence import least_significant
 from dominantsets.clusters.modes import ModeTree, Node
 
 DOUBTFUL = 1.5  # chance (a logarithm) up to which a group may cut the life of another
-FILLERS = (3.5, 6.0, np.inf)  # and where more clusters are wanted than stand alone
+FILLERS = (3.5, 6.0, np.inf)  # and where more clusters are wanted than are significant
 
 
 def walk(nodes: list[Node]) -> Iterator[Node]:
@@ -38,16 +38,16 @@ def finest(roots: list[Node], chance: float) -> list[Node]:
 
 
 def by_evidence(tree: ModeTree) -> tuple[list[Node], list[Node]]:
-    """The groups that stand alone, most certain first, and the roots of the tree that they are of."""
+    """The significant groups, most certain first, and the roots of the tree that they are of."""
     roots = tree.nodes(DOUBTFUL)
-    chosen = finest(roots, believed([node.chance for node in groups(roots)]))
+    chosen = finest(roots, least_significant([node.chance for node in groups(roots)]))
     return sorted(chosen, key=lambda node: node.chance), roots
 
 
 def by_number(tree: ModeTree, wanted: int) -> tuple[list[Node], list[Node]]:
-    """So many groups, if there are so many: those that stand alone first, others only to fill up.
+    """So many groups, if there are so many: significant ones first, others only to fill up.
 
-    Where more stand alone than are wanted, parents take the place of their children, and then the most
+    Where more are significant than are wanted, parents take the place of their children, and then the most
     certain ones stay.
     """
     chosen, roots = by_evidence(tree)

@@ -27,8 +27,10 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import Peeling, renumbered
+from dominantsets.clusters.scales import chosen
 from dominantsets.clusters.significance import Judgement
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.base import evenly
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
@@ -111,7 +113,7 @@ class Scale:
     def __init__(self, similarity: Similarity, degrees: Floats) -> None:
         assert similarity.self_similarity is not None
         self.n, self.self_similarity = similarity.n, similarity.self_similarity
-        some = _by_degree(degrees, 2 * SIDE)
+        some = evenly(np.argsort(degrees, kind="stable"), 2 * SIDE)
         quartile = (
             float(np.quantile(similarity.block(some[::2], some[1::2]), 0.25))
             if self.n > 1
@@ -133,13 +135,6 @@ class Scale:
             return 0.0
         kappa = share * max(1.0, float(np.sqrt(FEW / self.n))) * self.n * self.spread
         return max(kappa - self.self_similarity, -self.least + 0.1 * (self.self_similarity - self.least))
-
-
-def _by_degree(degrees: Floats, count: int) -> Ints:
-    """Objects from the lowest degree to the highest: the same ones in whatever order they come."""
-    n = degrees.size
-    places = np.linspace(0, n - 1, min(count, n)).astype(np.int64)
-    return np.argsort(degrees, kind="stable")[places]
 
 
 def choose_shift(
@@ -221,7 +216,7 @@ def _sample(similarity: Similarity, degrees: Floats, n_clusters: int | None) -> 
     """The objects on which resolutions are compared: all, or a sample (never for single linkage)."""
     wanted = max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
     limit = located(similarity).sample_limit(wanted, SAMPLE_OF_MATRIX)
-    return np.arange(similarity.n) if similarity.n <= limit else np.sort(_by_degree(degrees, limit))
+    return chosen(degrees, limit)
 
 
 def _try(
@@ -247,7 +242,7 @@ def _try(
         judged=True,
     )
     clusters = list(run)
-    kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.alone]
+    kept = [k for k, j in enumerate(run.judgements) if n_clusters is not None or j.significant]
     labels = renumbered(run.labels, kept, len(clusters))
     score = sum(_weight(run.judgements[k]) for k in kept) / sub.n
     candidate = Candidate(share, shift, len(kept), float((labels >= 0).mean()), score)

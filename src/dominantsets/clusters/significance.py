@@ -1,4 +1,4 @@
-r"""Whether a set that was peeled off stands alone in all of the data.
+r"""Whether a set that was peeled off is significant in all of the data.
 
 Peeling looks at what is left. A set found late may be a shell around a removed cluster, or a part of the
 noise; two numbers tell, and both look at *all* objects, the removed ones too.
@@ -27,7 +27,7 @@ from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Point, Problem
 
 OUTNUMBERED = 1.0  # joiners for each member up to which a set counts as one of the data's own
-# Least sharpness of a set that stands alone, and more for few objects: J of m objects of a flat region
+# Least sharpness of a significant set, and more for few objects: J of m objects of a flat region
 # differs from the identity by about 1 / root m
 SHARP, SHARP_OF_FEW = 0.2, 3.0
 SHARP_ENOUGH = 0.7
@@ -48,8 +48,8 @@ class Judgement(NamedTuple):
         return self.joiners <= OUTNUMBERED * self.size
 
     @property
-    def alone(self) -> bool:
-        """Whether it stands alone: one of the data's own sets, and sharp."""
+    def significant(self) -> bool:
+        """Whether it is significant: one of the data's own sets, and sharp."""
         least = max(SHARP, min(0.9, SHARP_OF_FEW / np.sqrt(self.size)))
         return self.size > 1 and self.own and not self.sharpness < least
 

@@ -250,14 +250,14 @@ def _dominant(similarity: Path, node: int, options: SolverOptions) -> tuple[Domi
             elif f <= outside:
                 high = shift + top
             else:
-                return _certified(similarity, shift, outcome, options), node
+                return certified(similarity, shift, outcome, options), node
         if node < tree.n:
-            return _certified(similarity, shift, outcome, options), node
+            return certified(similarity, shift, outcome, options), node
         sides = int(tree.left[node - tree.n]), int(tree.right[node - tree.n])
         node = max(sides, key=lambda side: int(tree.size[side]))
 
 
-def _certified(similarity: Path, shift: float, outcome: Outcome, options: SolverOptions) -> DominantSet:
+def certified(similarity: Path, shift: float, outcome: Outcome, options: SolverOptions) -> DominantSet:
     """The certificate of weights at a shift, over all objects."""
     return certify(make_problem(similarity, shift), outcome, options.chosen_for(similarity, shift))
 

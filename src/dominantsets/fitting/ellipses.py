@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.elliptic import cores, fitted, label_by_ellipses, metrics
-from dominantsets.clusters.scales import Scales, chosen
+from dominantsets.clusters.scales import SAMPLE, SAMPLE_A_CLUSTER, Scales, chosen
 from dominantsets.fitting.nested import NONE, Merge, Nested, Place, alone, elders
 from dominantsets.fitting.nested_points import Sets, grown
 from dominantsets.fitting.plan import Noise, Request
@@ -30,8 +30,6 @@ from dominantsets.similarity.located import located
 from dominantsets.similarity.single_linkage import tree_of_graph
 from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import End
-
-SAMPLED, SOME = 6_000, 40  # objects to which the mixture is fitted, and of each cluster asked for
 
 LabelsOf = Callable[..., list[Ints]]
 
@@ -80,7 +78,7 @@ class EllipticPlan(Points):
 
     def _find(self) -> None:
         similarity, request = self.similarity, self.request
-        size = max(SAMPLED, SOME * (request.n_clusters or 0))
+        size = max(SAMPLE, SAMPLE_A_CLUSTER * (request.n_clusters or 0))
         self._mixture = fitted(similarity, chosen(similarity.degrees(), size), self._groups, self.monitor)
         if self._mixture is None:
             super()._find()

@@ -3,11 +3,11 @@ r"""Groups within groups: from leaves and the order in which they merge to a tre
 Whatever the data are, a tree over shifts says which things merge at which level: the balls of points
 (:mod:`dominantsets.fitting.nested_points`), the nodes of single linkage
 (:mod:`dominantsets.fitting.nested_path`), the groups of a network
-(:mod:`dominantsets.fitting.nested_graph`). Some of them are groups that stand alone, others are doubtful.
+(:mod:`dominantsets.fitting.nested_graph`). Some of them are significant, others are doubtful.
 Where two merge the more doubtful one ends and the other goes on (the elder rule of persistent homology), so
 that every leaf but one has a parent that is more certain. With the k most certain leaves, every other leaf
 belongs to the first of its ancestors among them: that is a partition for each k, and each splits one group of
-the one before. Those that stand alone come first, by falling level, and are thus cut as the tree has them;
+the one before. Significant ones come first, by falling level, and are thus cut as the tree has them;
 then the doubtful ones, the least doubtful first.
 """
 
@@ -97,7 +97,7 @@ def elders(doubts: Floats, merges: Iterable[Merge], top: float) -> tuple[int, li
     Parameters
     ----------
     doubts : ndarray
-        One number for each thing that merges: -inf where it stands alone, inf where it is no group at all.
+        One number for each thing that merges: -inf where it is significant, inf where it is no group at all.
     merges : iterable of Merge
         In the order in which they happen; of two that are equally doubtful the first one goes on.
     top : float
@@ -169,7 +169,7 @@ class Nested:
     places : mapping
         Where each leaf comes up.
     certain : mapping
-        The dominant set of each group that stands alone, by its leaf; at least that of the root.
+        The dominant set of each significant group, by its leaf; at least that of the root.
     home : ndarray of int
         The leaf of each object; -1 for an object that is in no group.
     top : float
@@ -184,7 +184,7 @@ class Nested:
     leaves : list of Group
         The finest groups.
     n_groups : int
-        How many groups stand alone: so many are in the partition that is found without a number.
+        How many groups are significant: so many are in the partition that is found without a number.
     names : dict
         The place in ``leaves`` of each leaf; of one without objects, that of the nearest above it.
     rule : Rule

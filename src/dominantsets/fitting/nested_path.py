@@ -2,9 +2,9 @@ r"""The hierarchy of a path-based similarity: its single-linkage tree, with the 
 
 Every node of single linkage with a higher parent is a dominant set for one interval of shifts, and a larger
 one takes over where the last of its two sides ends (docs/theory-path.md). So the tree is known exactly; which
-of its nodes stand alone says :mod:`dominantsets.clusters.tree_cut`, as for ``DominantSets(affinity="path")``.
-Doubtful groups are those about the nodes in which a few objects are together first, and the less doubtful the
-longer they stay apart, as a ratio of :math:`\kappa`.
+of its nodes are significant says :mod:`dominantsets.clusters.tree_cut`, as in a fit. Doubtful groups are
+those about the nodes in which a few objects are together first, and the less doubtful the longer they stay
+apart, as a ratio of :math:`\kappa`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.modes import LEAST
-from dominantsets.clusters.tree_cut import TreeCut
+from dominantsets.clusters.tree_cut import TreeCut, certified
 from dominantsets.fitting.nested import Merge, Nested, Place, alone, elders, moved
 from dominantsets.labels.partition import ByNearest
 from dominantsets.similarity import Path
-from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem, path_spectrum
-from dominantsets.solvers.certificate import certify
-from dominantsets.solvers.problem import Outcome
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions, path_spectrum
 from dominantsets.solvers.result import End
+from dominantsets.solvers.tree import best_within
 
 TINY = 1e-300  # below any kappa: copies of an object are together from 0 on
 LONGEST = 1e4  # above any logarithm of a ratio
@@ -41,7 +40,7 @@ def nested_path(similarity: Path, found: TreeCut, options: SolverOptions, monito
     options : SolverOptions
         Those of the dominant sets.
     monitor : Monitor
-        Its time limit ends the choice of groups that stand alone; the tree is known anyhow.
+        Its time limit ends the choice of significant groups; the tree is known anyhow.
 
     Returns
     -------
@@ -74,13 +73,6 @@ class _Tree:
         """An object of each node."""
         return np.asarray(self.links.order[self.links.start[nodes]])
 
-    def node_of(self, members: Ints) -> int:
-        """The node that has just these objects, or -1."""
-        links, node = self.links, int(members[0])
-        while links.size[node] < members.size and links.parent[node] >= 0:
-            node = int(links.parent[node])
-        return node if np.array_equal(links.leaves(node), members) else -1
-
     def kappa(self, shift: Any) -> Any:
         """The similarity of an object to its copy plus a shift."""
         return shift + self._similarity.top
@@ -103,18 +95,14 @@ class _Tree:
             low, high = self.kappa(self.begins[node]), self.kappa(self.ends[node])
             high = high if np.isfinite(high) else max(4.0 * low, self.kappa(0.0))
             shift = float(np.sqrt(low * high) if low > 0.0 else 0.5 * high) - self.kappa(0.0)
-        problem, inside = make_problem(self._similarity, shift), make_problem(self._similarity, shift)
-        inside.remove(np.setdiff1d(np.arange(inside.n), self.links.leaves(node), assume_unique=True))
-        options = self._options.chosen_for(self._similarity, shift)
-        found = inside.solve(options, Monitor(), "vertex")
-        # strict among its own objects: so is the face, whatever the others gain
-        face = True if found.strict else None
-        outcome = Outcome(Point(found.members, found.weights), 1, found.status, face=face)
-        return certify(problem, outcome, options)
+        inside = np.zeros(self.links.n, dtype=bool)
+        inside[self.links.leaves(node)] = True
+        outcome = best_within(self._similarity, shift, inside)[2]
+        return certified(self._similarity, shift, outcome, self._options)
 
 
 def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
-    """The hierarchy with the pieces of a cut as the groups that stand alone."""
+    """The hierarchy with the pieces of a cut as the significant groups."""
     links, n = tree.links, similarity.n
     stand = [(piece.node, piece.core) for piece in found.pieces if piece.node >= n]
     first, count = _firsts(tree, [node for node, _ in stand])
@@ -148,7 +136,7 @@ def _grown(similarity: Path, tree: _Tree, found: TreeCut) -> Nested:
 
 
 def _firsts(tree: _Tree, stand: list[int]) -> tuple[dict[int, int], list[int]]:
-    """The lowest nodes that are large enough or stand alone, by an object; and how many lie in each node."""
+    """The lowest nodes that are large enough or significant, by an object; and how many lie in each node."""
     links, n, known = tree.links, tree.links.n, set(stand)
     first, count = dict[int, int](), [0] * links.size.size
     for k, sides in enumerate(zip(links.left.tolist(), links.right.tolist(), strict=True)):

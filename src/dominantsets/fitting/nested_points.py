@@ -1,7 +1,7 @@
 r"""The hierarchy of points: the tree of modes from which ``DominantSets()`` reads its clusters.
 
-Its balls (:mod:`dominantsets.clusters.modes`) are absorbed by one another as :math:`\kappa` grows; the groups
-that stand alone are those of :mod:`dominantsets.clusters.scales`, every other ball that is a group at some
+Its balls (:mod:`dominantsets.clusters.modes`) are absorbed by one another as :math:`\kappa` grows; the
+significant groups are those of :mod:`dominantsets.clusters.scales`, every other ball that is a group at some
 level is a doubtful one. Objects belong to the group whose cloud they are of, as in
 :mod:`dominantsets.labels.mixture` without noise, and within it to the leaf with the nearest centre.
 """
@@ -90,7 +90,7 @@ def nested_points(
             tree.dimension,
             None,
             monitor,
-            starts_of(scales, scales.alone),
+            starts_of(scales, scales.significant),
         )
         out = grown(scales, tree, lives, stand, groups, sets)
     out.halt = End.TIME_LIMIT if sets.halt is None and monitor.out_of_time() else sets.halt
@@ -131,7 +131,7 @@ def grown(
     groups: Any,
     sets: Sets,
 ) -> Nested:
-    """The hierarchy with some balls, and the dominant sets of their groups, as those that stand alone."""
+    """The hierarchy with some balls, and the dominant sets of their groups, as those that are significant."""
     doubts, main, top = np.array([life.chance for life in lives]), list(stand), float(tree.levels.size)
     doubts[main] = -np.inf
     merges = [Merge(level, into, chain, into) for chain, into, level in tree.absorptions()]

@@ -47,8 +47,8 @@ class OneShift(Plan):
         if run.end in HALTS.values():
             self.monitor.hurry()  # one round of refinement, so that Ctrl-C is answered at once
         kept = list(range(len(found)))
-        if request.n_clusters is None:  # those that stand alone; the others are left out
-            kept = [k for k in kept if run.judgements[k].alone or len(run.labels) == 1]
+        if request.n_clusters is None:  # those that are significant; the others are left out
+            kept = [k for k in kept if run.judgements[k].significant or len(run.labels) == 1]
         self.clusters, self.cores = [found[k] for k in kept], renumbered(run.labels, kept, len(found))
 
     def _resolved(self) -> Resolution:

@@ -45,10 +45,10 @@ class Points(Plan):
         # directions have no noise to be judged
         judged = noise == "auto" and located(self.similarity).has_clouds
         why = scales.hidden(len(balls)) if judged else ""
-        starts, alone = starts_of(scales, balls), starts_of(scales, scales.alone)
+        starts, sure = starts_of(scales, balls), starts_of(scales, scales.significant)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
         return by_clouds(
-            self.similarity, scales.objects, scales.sample, starts, dimension, noise, self.monitor, why, alone
+            self.similarity, scales.objects, scales.sample, starts, dimension, noise, self.monitor, why, sure
         )
 
     def explain(self) -> Selection:
@@ -68,10 +68,10 @@ def by_clouds(
     noise: Noise,
     monitor: Monitor,
     hidden: str = "",
-    alone: list[Start] | None = None,
+    significant: list[Start] | None = None,
 ) -> Partition:
     """Labels by clouds; ``hidden`` says why no object can be noise."""
     noise = None if noise == "cores" or hidden else noise
-    rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor, alone)
+    rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor, significant)
     sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
     return Partition(*rule.of(similarity), rule, sentence)

@@ -9,12 +9,11 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.scales import chosen
+from dominantsets.clusters.scales import SAMPLE_A_CLUSTER, chosen
 from dominantsets.fitting.separation import neighbour_graph
 from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
-SAMPLE_A_CLUSTER = 40
 MANY = 10  # dimensions above which an embedding in few is tried, and densities are poor
 # Objects up to which trees, by the number of features, walks and places take seconds.
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))

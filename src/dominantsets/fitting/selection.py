@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Row(NamedTuple):
         Objects of the dominant set, objects with its label, and members that have another label or none.
     persistence, sharpness : float
         How long it stays the same as the shift rises (a flat density would grow exp of it meanwhile), and how
-        sharply it stands out: near 1 for what stands alone.
+        sharply it stands out: near 1 where nothing is around it.
     chance : float
         How many groups like it are to be expected in data without structure.
     margin : float
@@ -152,7 +152,7 @@ def of_scales(
     scales: Scales, balls: list[Ball], clusters: list[DominantSet], wanted: int | None
 ) -> Selection:
     """The table of clusters that each have their own scale."""
-    rows = [_row(scales, ball, cluster) for ball, cluster in zip(balls, clusters, strict=True)]
+    rows = [_row_of_ball(scales, ball, cluster) for ball, cluster in zip(balls, clusters, strict=True)]
     certain = sum(row.chance < 1.0 for row in rows)
     tree, m = scales.tree, scales.objects.size
     if tree is None:
@@ -171,19 +171,13 @@ def of_scales(
 
 def of_groups(groups: list[GraphGroup]) -> Selection:
     """The table of the groups of a graph."""
-    nan = float("nan")
     rows = [
-        Row(
-            group.shift_from,
-            group.shift,
-            group.shift_to,
-            nan,
-            len(group.core),
-            0,
-            0,
-            group.strength,
-            nan,
-            float(np.exp(min(group.evidence, 700.0))),
+        _row(
+            group.core,
+            shift_from=group.shift_from,
+            shift_to=group.shift_to,
+            persistence=group.strength,
+            chance=float(np.exp(min(group.evidence, 700.0))),
         )
         for group in groups
     ]
@@ -195,11 +189,7 @@ def of_groups(groups: list[GraphGroup]) -> Selection:
 
 def of_pieces(found: TreeCut, wanted: int | None) -> Selection:
     """The table of the pieces of a tree."""
-    nan = float("nan")
-    rows = [
-        Row(nan, piece.core.shift, nan, nan, len(piece.core), 0, 0, piece.strength, nan, nan)
-        for piece in found.pieces
-    ]
+    rows = [_row(piece.core, persistence=piece.strength) for piece in found.pieces]
     made = max(0, len(rows) - 1)
     cuts = [s for s in found.strengths[:made] if s > found.least]
     reason = (
@@ -216,50 +206,48 @@ def of_pieces(found: TreeCut, wanted: int | None) -> Selection:
 
 def of_ellipses(mixture: Ellipses, clusters: list[DominantSet], start: str) -> Selection:
     """The table of clusters that each have their own metric."""
-    nan = float("nan")
-    rows = [
-        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
-        for c in clusters
-    ]
     began = "the best of several starts" if start == "auto" else f"from the groups of {start}"
     return Selection(
         f"Ellipses: {mixture.n_clusters} normal clouds, {began}; every cluster is a dominant set in the "
         "metric of its own covariance.",
-        rows,
+        [_row(cluster) for cluster in clusters],
     )
 
 
 def of_stream(clusters: list[DominantSet], n: int) -> Selection:
     """The table of clusters of rows that came in batches."""
-    nan = float("nan")
-    rows = [
-        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
-        for c in clusters
-    ]
-    return Selection(f"A stream of {n:,} rows: every cluster keeps the scale it was found at.", rows)
+    reason = f"A stream of {n:,} rows: every cluster keeps the scale it was found at."
+    return Selection(reason, [_row(cluster) for cluster in clusters])
 
 
 def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:
     """The table of clusters that share one shift."""
-    nan = float("nan")
-    rows = [
-        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
-        for c in clusters
-    ]
+    rows = [_row(cluster) for cluster in clusters]
     return Selection(
         f"Shift: {resolution.reason}", rows, n_objects=resolution.n_objects, resolution=resolution
     )
 
 
-def _row(scales: Scales, ball: Ball, cluster: DominantSet) -> Row:
-    radius = float("nan") if cluster.radius is None else cluster.radius
+def _row(cluster: DominantSet, **known: Any) -> Row:
+    """The row of a cluster: what is not known of it is nan."""
+    nan = float("nan")
+    radius = nan if cluster.radius is None else cluster.radius
+    return Row(nan, cluster.shift, nan, radius, len(cluster), 0, 0, nan, nan, nan)._replace(**known)
+
+
+def _row_of_ball(scales: Scales, ball: Ball, cluster: DominantSet) -> Row:
     node = ball.node
     if node is None or scales.tree is None:
-        nan = float("nan")
-        return Row(nan, cluster.shift, nan, radius, len(cluster), 0, 0, 0.0, nan, float("inf"))
+        return _row(cluster, persistence=0.0, chance=float("inf"))
     low, high = (scales.shift(kappa) for kappa in scales.tree.span(node))
-    chance = float(np.exp(min(node.chance, 700.0)))
-    return Row(low, cluster.shift, high, radius, len(cluster), 0, 0, node.persistence, node.sharpness, chance)
+    return _row(
+        cluster,
+        shift_from=low,
+        shift_to=high,
+        persistence=node.persistence,
+        sharpness=node.sharpness,
+        chance=float(np.exp(min(node.chance, 700.0))),
+    )
 
 
 def _runner_up(scales: Scales, balls: list[Ball]) -> str:

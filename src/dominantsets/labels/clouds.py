@@ -9,18 +9,20 @@ D, the same for all clusters, is what their squared distances say: :math:`2 / \m
 relative spread. Between clusters the densities alone decide, not how large a cluster is, unless some of them
 only fill up a number: a part of a large one must not halve it. Centres, variances and shares are found by
 expectation and maximisation, from where the dominant sets stand. The background is one more cloud, which may
-lie anywhere and be as wide as it likes, or a constant density.
+lie anywhere and be as wide as it likes, or a constant density. With one width for all clusters it is k-means.
+
+:func:`climb` is the loop of all mixtures, with covariances (:mod:`dominantsets.labels.ellipses`) or without.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import ConvexHull, QhullError
-from scipy.special import logsumexp
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
@@ -32,7 +34,10 @@ HELD = 8  # rounds in which the dimension is held: clusters that start too wide 
 FEW = 2**11  # objects that are not worth a thread
 GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
-FLAT = 4  # dimensions up to which the volume of the convex hull is found
+FEW_DIMENSIONS = 4  # up to which the volume of the convex hull is found, and widths and noise are well known
+
+_Parts = TypeVar("_Parts")
+_Sums = tuple[Floats, Floats, Floats, float]
 
 
 class Start(NamedTuple):
@@ -105,22 +110,54 @@ class Fit(NamedTuple):
     likelihood: float
 
 
+def climb(
+    step: Callable[[_Parts, int, bool], tuple[_Parts, float]],
+    parts: _Parts,
+    *,
+    rounds: int,
+    steady: float,
+    patience: int = 0,
+    may_fall: bool = False,
+    monitor: Monitor | None = None,
+) -> _Parts:
+    """Expectation and maximisation, round after round: what objects have of every cluster at last.
+
+    ``step`` is a round: from what they have, the number of the round and whether the last one gained less
+    than ``steady``, to what they have then and the logarithm of the likelihood per object. The fit ends after
+    ``rounds``, at the monitor's time limit, or where more than ``patience`` rounds in a row gain too little.
+    A likelihood that falls gains too little, unless it ``may_fall`` on the way.
+    """
+    last, calm = -np.inf, 0
+    for k in range(rounds):
+        parts, now = step(parts, k, calm > 0)
+        gain = abs(now - last) if may_fall else now - last
+        calm = calm + 1 if gain < steady else 0
+        if calm > patience or (monitor is not None and monitor.out_of_time()):
+            break
+        last = now
+    return parts
+
+
 def fit_clouds(
     sample: Coordinates,
     starts: list[Start],
     *,
-    noise: bool,
     dimension: float,
-    free: bool,
-    monitor: Monitor,
+    noise: bool = False,
+    free: bool = False,
+    monitor: Monitor | None = None,
     flat: float | None = None,
     common: bool = False,
     counted: bool = False,
+    least: float = 0.0,
+    rounds: int = ROUNDS,
+    steady: float = STEADY,
 ) -> Fit:
     """Fit clouds to a sample.
 
-    ``free``: whether the dimension may change; ``flat``: a constant background; ``common``: one width for all
-    clusters, and every object with the nearest centre; ``counted``: shares decide between clusters, too.
+    ``noise``: whether there is a background; ``free``: whether the dimension may change; ``flat``: a constant
+    background; ``common``: one width for all clusters, and every object with the nearest centre; ``counted``:
+    shares decide between clusters, too; ``least``: the least variance; ``rounds``, ``steady``: see ``climb``.
     """
     n, rows, points = len(sample.rows), sample.rows, sample.points(sample.rows, sample.extra)
     sizes = np.array([max(1.0, float(start.members.size)) for start in starts])
@@ -134,25 +171,27 @@ def fit_clouds(
     )
     spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
     unit = max(spread, 1e-12 * abs(sample.own), 1e-200)
-    floor = 1e-12 * unit / dimension
+    floor = max(1e-12 * unit / dimension, least)
     clouds.variances = np.maximum(clouds.variances, floor)
     if noise:
         covered = np.unique(np.concatenate([start.members for start in starts])).size / n
         clouds.noise, clouds.middle = float(np.clip(1.0 - covered, 0.05, 0.95)), rows.mean(axis=0)
         clouds.width = max(spread / dimension, floor)
-    last, calm = -np.inf, 0
-    for round_ in range(ROUNDS + 1):
+
+    def step(found: _Sums | None, k: int, calm: bool) -> tuple[_Sums, float]:
+        if found is not None:
+            maximise(*found, free and (k > HELD or calm))
         away = clouds.away(sample)
-        sums, outside, likelihood = _expected(points, clouds, away, common)
+        form = clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest()
+        sums, outside, likelihood = points.expected(*form, clouds.behind(away), common)
         # where the dimension changes, densities are compared in a unit of length that is the data's own
-        now = likelihood + 0.5 * n * clouds.dimension * np.log(unit)
-        calm = calm + 1 if abs(now - last) < STEADY * n else 0
-        if calm > free or round_ == ROUNDS or monitor.out_of_time():
-            break
-        last = now
+        now = likelihood / n + 0.5 * clouds.dimension * float(np.log(unit))
+        return (sums, outside, away, likelihood), now
+
+    def maximise(sums: Floats, outside: Floats, away: Floats, _: float, free: bool) -> None:
         weights = sums[:, 0] + 1e-9
         means = np.maximum(sums[:, 1] / weights, floor)
-        if free and (round_ >= HELD or calm):
+        if free:
             squares = sums[:, 2] * (2.0 * clouds.variances / means) ** 2
             relative = float((squares - 2.0 * sums[:, 1] / means + sums[:, 0]).sum())
             relative = max(relative / float(weights.sum()), 1e-12)
@@ -169,17 +208,14 @@ def fit_clouds(
             if behind_all > 1.0:
                 clouds.middle = outside @ rows / behind_all
                 clouds.width = max(float(outside @ away) / behind_all / clouds.dimension, floor)
+
+    how = {"rounds": rounds + 1, "patience": int(free)}
+    found = climb(step, None, steady=steady, may_fall=True, monitor=monitor, **how)
+    assert found is not None
+    _, outside, _, likelihood = found
     rates = 0.5 / clouds.variances
     home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
     return Fit(clouds, home, parts, outside, likelihood)
-
-
-def _expected(points: Any, clouds: Clouds, away: Floats, common: bool) -> tuple[Floats, Floats, float]:
-    """Sums over all objects, the background's parts, and the likelihood."""
-    found: tuple[Floats, Floats, float] = points.expected(
-        clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest(), clouds.behind(away), common
-    )
-    return found
 
 
 def limit(sample: Coordinates) -> float:
@@ -216,36 +252,20 @@ def _gain(rows: Floats, extra: Floats, left: Flags, dimension: float) -> float:
     """By how many nats for each object two clouds, begun on two sides, explain rows better than one does."""
     if not 0 < left.sum() < left.size:
         return 0.0
-    here = Coordinates(rows, extra, 0.0)
     lengths = np.square(rows).sum(axis=1) + extra
     one = max(float(lengths.mean()) / dimension, 1e-300)
     single = float((-0.5 * dimension * np.log(2.0 * np.pi * one) - lengths / (2.0 * one)).mean())
-    clouds = Clouds(
-        np.array([rows[side].mean(axis=0) for side in (left, ~left)]),
-        np.full(2, one),
-        np.full(2, 0.5),
-        dimension,
-        counted=True,
-    )
-    double = -np.inf
-    for _ in range(15):
-        t = clouds.squares(here)
-        logs = clouds.levels() - t / (2.0 * clouds.variances)
-        total = logsumexp(logs, axis=1)
-        double = float(total.mean())
-        parts = np.exp(logs - total[:, None])
-        weights = parts.sum(axis=0) + 1e-9
-        clouds.centres = parts.T @ rows / weights[:, None]
-        clouds.variances = np.maximum((parts * t).sum(axis=0) / weights / dimension, 1e-9 * one)
-        clouds.shares = weights / weights.sum()
-    return double - single
+    starts = [Start(rows[side].mean(axis=0), one * dimension, np.arange(0)) for side in (left, ~left)]
+    here, least = Coordinates(rows, extra, 0.0), 1e-9 * one
+    two = fit_clouds(here, starts, dimension=dimension, counted=True, least=least, rounds=14, steady=0.0)
+    return two.likelihood / len(rows) - single
 
 
 def constant_density(sample: Coordinates) -> float | None:
     """The logarithm of the density of one object in the convex hull; None where that is not known."""
     rows = sample.rows
     n, d = rows.shape
-    if d > FLAT or n <= d + 1 or sample.extra.any():
+    if d > FEW_DIMENSIONS or n <= d + 1 or sample.extra.any():
         return None
     unit = float(np.abs(rows).max(initial=0.0))
     if unit <= 0.0:

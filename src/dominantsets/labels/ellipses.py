@@ -11,12 +11,14 @@ objects said so. With ``round_`` all clouds are round.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import blas
+from dominantsets.labels.clouds import climb
 from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 200, 1e-5  # of a fit, and the gain in nats for each object below which it is done
@@ -153,24 +155,24 @@ def fit_ellipses(
     features = _features(X)
     floor = FLOOR * max(float(np.square(X).mean()), 1e-300)
     low, high, flat = _box(X)
-    parts = _begin(labels, count, background is not None)
-    kept = parts if broad else parts[:, :count]
-    kept = kept if background is not None else kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-300)
-    noise = float(parts[:, count].mean()) if background == "flat" else 0.0
-    last, now = -np.inf, -np.inf
+
+    def share(parts: Floats) -> float:
+        return float(parts[:, count].mean()) if background == "flat" else 0.0
+
+    def step(before: tuple[Floats, Any], *_: Any) -> tuple[tuple[Floats, Any], float]:
+        parts = before[0]
+        form = _maximised(features, parts[:, : count + broad], d, floor, count if round_ else 0)
+        logs = features @ _theta(*form)
+        if background == "flat":
+            logs = np.column_stack([logs, np.full(n, np.log(max(share(parts), 1e-300)) + flat)])
+        total = logsumexp(logs, axis=1)
+        now = float(total.mean())
+        return (np.exp(logs - total[:, None]), (*form, now)), now
+
+    start: tuple[Floats, Any] = _begin(labels, count, background is not None), None
     with blas().limit(limits=1, user_api="blas"):
-        for _ in range(ROUNDS):
-            shares, centres, covariances = _maximised(features, kept, d, floor, count if round_ else 0)
-            logs = features @ _theta(shares, centres, covariances)
-            if background == "flat":
-                logs = np.column_stack([logs, np.full(n, np.log(max(noise, 1e-300)) + flat)])
-            total = logsumexp(logs, axis=1)
-            last, now = now, float(total.mean())
-            parts = np.exp(logs - total[:, None])
-            kept = parts[:, : kept.shape[1]]
-            noise = float(parts[:, count].mean()) if background == "flat" else 0.0
-            if now - last < STEADY or (monitor is not None and monitor.out_of_time()):
-                break
+        parts, form = climb(step, start, rounds=ROUNDS, steady=STEADY, monitor=monitor)
+    shares, centres, covariances, now = form
     numbers = count * (d + 1 + (1 if round_ else d * (d + 1) // 2)) - 1
     numbers += (1 + d + d * (d + 1) // 2) if broad else int(background is not None)
     return Ellipses(
@@ -178,7 +180,7 @@ def fit_ellipses(
         centres + middle,
         covariances,
         count,
-        noise,
+        share(parts),
         flat,
         low + middle,
         high + middle,
@@ -220,7 +222,9 @@ def _begin(labels: Ints, count: int, background: bool) -> Floats:
         parts *= 0.95
         parts[:, count] = 0.05
     elif not background:
-        parts[labels < 0, :count] = 1.0 / count
+        parts = parts[:, :count]
+        parts[labels < 0] = 1.0 / count
+        parts = parts / parts.sum(axis=1, keepdims=True)
     return parts
 
 

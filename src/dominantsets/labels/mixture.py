@@ -26,7 +26,7 @@ objects, whichever explains more. It is believed where
 Where one of these fails nobody is called noise (but for what lies farther out than one object in 10¹² of its
 cluster would), and the table says which.
 
-All of this is judged on the groups that stand alone, whatever number of clusters was asked for: where fewer
+All of this is judged on the significant groups, whatever number of clusters was asked for: where fewer
 are wanted the others are clusters all the same, not noise. Where some only fill up the number, it is enough
 that a background is believed beside all clusters.
 """
@@ -43,7 +43,7 @@ from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.clouds import (
-    FLAT,
+    FEW_DIMENSIONS,
     Clouds,
     Fit,
     Start,
@@ -79,7 +79,7 @@ def kept(starts: list[Start], labels: Ints) -> float:
 
 def are_clouds(sample: Coordinates, fit: Fit, same: Fit) -> bool:
     """Whether widths are believed: in few dimensions, or where they change few labels of what is no noise."""
-    if sample.rows.shape[1] <= FLAT:
+    if sample.rows.shape[1] <= FEW_DIMENSIONS:
         return True
     inside = fit.outside <= 0.5
     alike = fit.home == same.home
@@ -173,7 +173,7 @@ def _decided(
 ) -> tuple[Fit, Verdict]:
     """The fit with a background or that without, which are compared in one space, and why."""
     space = with_it.clouds.dimension
-    own = fit_clouds(sample, starts, noise=False, dimension=space, free=False, monitor=monitor)
+    own = fit_clouds(sample, starts, dimension=space, monitor=monitor)
     verdict = judge_noise(sample, starts, with_it, own, same)
     return (with_it if verdict.noisy else _widths(sample, starts, own, same)), verdict
 
@@ -221,7 +221,7 @@ def label_by_clouds(
     dimension: float,
     noise: str | float | None,
     monitor: Monitor,
-    alone: list[Start] | None = None,
+    significant: list[Start] | None = None,
 ) -> Labelling:
     """Fit clusters to a sample, and decide on noise.
 
@@ -241,8 +241,8 @@ def label_by_clouds(
         Noise by evidence, none, or the share of the objects that the user expects.
     monitor : Monitor
         Its time limit ends the fits early.
-    alone : list of Start, optional
-        The groups that stand alone, on which widths and noise are judged; without them, all clusters.
+    significant : list of Start, optional
+        The significant groups, on which widths and noise are judged; without them, all clusters.
 
     Returns
     -------
@@ -254,24 +254,25 @@ def label_by_clouds(
     dimension = min(max(dimension, 1.0), limit(sample))
     clouds = located(similarity).has_clouds
     # as many as there are clusters are these, perhaps in another order: labels go by the clusters'
-    alone = None if alone is None or len(alone) == len(starts) else alone
-    judged = _judged(sample, alone or starts, dimension, noise == "auto", clouds, monitor)
+    significant = None if significant is None or len(significant) == len(starts) else significant
+    judged = _judged(sample, significant or starts, dimension, noise == "auto", clouds, monitor)
     fit, verdict, judges = judged.fit, judged.verdict, None
     noisy, background = verdict.noisy, None
     if noisy:
         background = _background(similarity, objects, sample, fit)
-    if alone and len(alone) < len(starts):  # the others fill up: what is believed of those holds for all
+    if significant and len(significant) < len(starts):
+        # the others fill up: what is believed of those holds for all
         again = None if noisy else _judged(sample, starts, dimension, noise == "auto", clouds, monitor)
         if again is not None and again.verdict.noisy:
             fit, verdict = again.fit, again.verdict
         else:
-            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "free": False, "monitor": monitor}
+            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "monitor": monitor}
             some |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
             # a few that fill up must not halve a large cluster; many are all there is to know of the data
-            fit = fit_clouds(sample, starts, counted=4 * len(alone) >= 3 * len(starts), **some)
+            fit = fit_clouds(sample, starts, counted=4 * len(significant) >= 3 * len(starts), **some)
         if verdict.noisy:
             background = _background(similarity, objects, sample, fit)
-    elif alone and len(alone) > len(starts):
+    elif significant and len(significant) > len(starts):
         if noisy:
             judges = _cores(similarity, objects, sample, fit)
             judges = judges._replace(constants=judges.constants + fit.clouds.rest())
@@ -304,11 +305,11 @@ def _judged(
 ) -> _Judged:
     """Fit clouds, with a background where that is to be judged, and see what is to be believed."""
     some: dict[str, Any] = {"dimension": dimension, "free": True, "monitor": monitor}
-    same = fit_clouds(sample, starts, noise=False, common=True, **some)
+    same = fit_clouds(sample, starts, common=True, **some)
     if not clouds:
         return _Judged(same, True, Verdict(False, 0.0, "nobody is called noise: between groups is a border."))
     if not auto:
-        own = fit_clouds(sample, starts, noise=False, **some)
+        own = fit_clouds(sample, starts, **some)
         fit = _widths(sample, starts, own, same)
         return _Judged(fit, fit is same, Verdict(False, 0.0, "nobody is called noise, as asked."))
     with_it = fit_clouds(sample, starts, noise=True, **some)

@@ -48,10 +48,6 @@ class FitByMembers(NamedTuple):
                 fits[:, k] = arrivals_of(similarity).payoff_of(new, summary)
         return fits
 
-    def renumbered(self, order: Ints) -> FitByMembers:
-        """The rule with cluster order[k] as cluster k."""
-        return FitByMembers([self.summaries[k] for k in order])
-
 
 class Refinement(NamedTuple):
     """Labels that no single round would change.
