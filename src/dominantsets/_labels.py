@@ -154,7 +154,8 @@ class Labels(SoftAnswers, Parameters):
         -------
         ndarray of shape (n,)
             Margins of the objects of ``labels_``, in the unit of the similarity. nan for noise, for objects
-            of weight 0, and where a cluster has no other member.
+            of weight 0, and where a cluster has no other member. Rows that came in batches need a fit of all
+            of them first: ``partial_fit()``.
 
         Examples
         --------
@@ -167,8 +168,12 @@ class Labels(SoftAnswers, Parameters):
         """
         check_is_fitted(self)
         clusters, similarity = self.clusters_, self.similarity_
-        seen, copies = getattr(self, "_seen", None), getattr(self, "_copies", None)
-        labels = np.asarray(self.labels_ if seen is None else seen.labels)
+        stream, copies = getattr(self, "_stream", None), getattr(self, "_copies", None)
+        labels = np.asarray(self.labels_)
+        if stream is not None and not stream.n_left == stream.n == labels.size:
+            raise ValueError(
+                f"label_margins needs a fit of all {stream.n} rows of the stream: call partial_fit() first."
+            )
         repeated = labels
         if copies is not None:
             clusters, repeated = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
@@ -177,7 +182,7 @@ class Labels(SoftAnswers, Parameters):
         margins = label_margins(similarity, repeated, clusters)
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
-        return similarity.as_given(margins) if seen is None else margins[labels.size - self.labels_.size :]
+        return similarity.as_given(margins)
 
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.

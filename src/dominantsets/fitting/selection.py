@@ -229,16 +229,6 @@ def of_ellipses(mixture: Ellipses, clusters: list[DominantSet], start: str) -> S
     )
 
 
-def of_stream(clusters: list[DominantSet], n: int) -> Selection:
-    """The table of clusters of rows that came in batches."""
-    nan = float("nan")
-    rows = [
-        Row(nan, c.shift, nan, nan if c.radius is None else c.radius, len(c), 0, 0, nan, nan, nan)
-        for c in clusters
-    ]
-    return Selection(f"A stream of {n:,} rows: every cluster keeps the scale it was found at.", rows)
-
-
 def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:
     """The table of clusters that share one shift."""
     nan = float("nan")
