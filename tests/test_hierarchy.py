@@ -16,8 +16,8 @@ from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, mak
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
-import dominantsets.fitting.network as networks
 import dominantsets.fitting.nested_points as points
+import dominantsets.fitting.network as networks
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, path_spectrum, solve
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.modes import ModeTree

@@ -170,7 +170,7 @@ class Labels(SoftAnswers, Parameters):
         clusters, similarity = self.clusters_, self.similarity_
         stream, copies = getattr(self, "_stream", None), getattr(self, "_copies", None)
         labels = np.asarray(self.labels_)
-        if stream is not None and not stream.n_left == stream.n == labels.size:
+        if stream is not None and not (stream.is_fitted and stream.n == labels.size):
             raise ValueError(
                 f"label_margins needs a fit of all {stream.n} rows of the stream: call partial_fit() first."
             )

@@ -374,8 +374,8 @@ class DominantSets(
         All rows are then fitted anew if half of them are new since the last fit (for fits of up to 6,000
         rows, the size of a sample), if fewer than a tenth of the rows of a larger fit are left, or if a test
         says that the rows since are in other dominant sets, or outside them, more often than before
-        (docs/streams.md). Clusters that are found again keep their labels. ``partial_fit()`` without a batch fits all rows now: the model is then that
-        of ``fit`` on all of them.
+        (docs/streams.md). Clusters that are found again keep their labels.
+        ``partial_fit()`` without a batch fits all rows now: the model is then that of ``fit`` on all of them.
 
         An error leaves the model as it was. If Ctrl-C or ``max_time`` ends a fit early, the last one stays.
 
@@ -456,11 +456,11 @@ class DominantSets(
 
     def _take_batch(self, X: Any, stream: Stream | None, forget: float) -> None:
         """Label a batch by the last fit, and fit if it calls for that; the first one in any case."""
-        size, nowhere = X.shape[0], np.full(X.shape[0], -1)
+        size = X.shape[0]
         if stream is None:
             self.choice_ = choice_of_stream(X) if self.affinity == "auto" else None
             self.affinity_ = self.affinity if self.choice_ is None else self.choice_.taken.affinity
-            self._fit_stream(Stream().with_batch(X, nowhere, nowhere), size, anyway=True)
+            self._fit_stream(Stream().with_batch(X, np.full(size, -1)), size, anyway=True)
             return
         own = self.similarity_.self_similarity
         assert own is not None  # one κ for all objects
@@ -474,8 +474,7 @@ class DominantSets(
             self.labels_ = self.predict(X)
         self.probabilities_ = np.where(self.labels_ >= 0, likely, 0.0)
         self.assignment_rate_ = float((self.labels_ >= 0).mean())
-        stream = stream.forgetting(forget).with_batch(X, self.labels_, self.core_labels_)
-        self._stream = stream
+        self._stream = stream = stream.forgetting(forget).with_batch(X, self.core_labels_)
         if stream.calls_for_a_fit():
             self._fit_stream(stream, size)
 
@@ -485,7 +484,7 @@ class DominantSets(
         A fit that ends early changes nothing, unless it is wanted ``anyway``.
         """
         model = copy(self)
-        model.affinity, model._earlier = self.affinity_, stream.labels
+        model.affinity, model._earlier = self.affinity_, stream.before
         model.fit(stream.rows)
         whole = model.end_ not in HALTS.values()
         if not (whole or anyway):

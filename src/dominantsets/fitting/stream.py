@@ -51,14 +51,14 @@ class Stream:
     ----------
     parts : tuple of arrays
         The rows.
-    labels : ndarray of int
-        The label of each: from the last fit, or from its rule when the row came.
     due : ndarray of float
         A row is dropped when its number exceeds 1.
     came : int
         Rows that have come so far.
-    n_fitted, n_left : int
-        Rows of the last fit, and how many of them are kept; 0 if the fit ended early.
+    labels : ndarray of int
+        Labels of the rows of the last fit that are kept: the first rows of all.
+    n_fitted : int
+        Rows of the last fit; 0 if it ended early.
     counts : ndarray of shape (2, n_clusters + 1)
         How many rows are in no dominant set, and in each of them: rows of the last fit, and rows since.
     n_batches : int
@@ -66,18 +66,27 @@ class Stream:
     """
 
     parts: tuple[Any, ...] = ()
-    labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     due: Floats = field(default_factory=lambda: np.empty(0))
     came: int = 0
+    labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_fitted: int = 0
-    n_left: int = 0
     counts: Ints = field(default_factory=lambda: np.zeros((2, 1), dtype=np.int64))
     n_batches: int = 0
 
     @property
     def n(self) -> int:
         """Rows that are kept."""
-        return self.labels.size
+        return self.due.size
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the last fit was one of all these rows."""
+        return self.n == self.n_fitted == self.labels.size
+
+    @property
+    def before(self) -> Ints:
+        """Labels from the last fit; -1 for the rows since, which may be of a new group."""
+        return np.concatenate([self.labels, np.full(self.n - self.labels.size, -1)])
 
     @property
     def rows(self) -> Any:
@@ -88,14 +97,16 @@ class Stream:
             return sp.vstack([sp.csr_array(part) for part in self.parts], format="csr")
         return np.concatenate(self.parts)
 
-    def with_batch(self, X: Any, labels: Ints, cores: Ints) -> Stream:
-        """Append a batch; X is copied, because the caller may fill the same array with the next batch."""
+    def with_batch(self, X: Any, cores: Ints) -> Stream:
+        """Append a batch with the numbers of its dominant sets.
+
+        X is copied: the caller may fill the same array with the next batch.
+        """
         numbers = self.came + 1 + np.arange(X.shape[0])
         since = self.counts[1] + np.bincount(cores + 1, minlength=self.counts.shape[1])
         return replace(
             self,
             parts=(*self.parts, X.copy()),
-            labels=np.concatenate([self.labels, labels]),
             due=np.concatenate([self.due, np.modf(GOLDEN * numbers)[0]]),
             came=self.came + X.shape[0],
             counts=np.stack([self.counts[0], since]),
@@ -113,21 +124,18 @@ class Stream:
         return replace(
             self,
             parts=(self.rows[keep],) if self.n else (),
-            labels=self.labels[keep],
             due=self.due[keep],
-            n_left=int(np.count_nonzero(keep[: self.n_left])),
+            labels=self.labels[keep[: self.labels.size]],
         )
 
     def fitted(self, labels: Ints, cores: Ints, n_clusters: int, whole: bool) -> Stream:
         """After a fit of all rows; one that is not ``whole`` is made again with the next batch."""
         counts = np.bincount(cores + 1, minlength=n_clusters + 1)
-        n = self.n if whole else 0
         return replace(
             self,
             parts=(self.rows,),
             labels=labels,
-            n_fitted=n,
-            n_left=n,
+            n_fitted=self.n if whole else 0,
             counts=np.stack([counts, np.zeros_like(counts)]),
             n_batches=0,
         )
@@ -139,11 +147,11 @@ class Stream:
         level 1 / (k (k + 1)) of all: rows of one distribution cause no fit however many come.
         """
         if self.n_fitted < SAMPLE:
-            renewed = self.n >= GROWTH * self.n_left
+            renewed = self.n >= GROWTH * self.labels.size
         else:
-            renewed = self.n_left < LEFT * self.n_fitted
+            renewed = self.labels.size < LEFT * self.n_fitted
         k = max(1, self.n_batches)
-        return renewed or is_surprising(self.counts, SURPRISE / (k * (k + 1)))
+        return not self.n_fitted or renewed or is_surprising(self.counts, SURPRISE / (k * (k + 1)))
 
 
 def is_surprising(counts: Ints, level: float) -> bool:
@@ -167,11 +175,11 @@ def in_balls(payoffs: Floats, clusters: Sequence[DominantSet], own: float) -> tu
         return np.full(n, -1, dtype=np.int64), np.zeros(n)
     gains = payoffs - [cluster.threshold for cluster in clusters]
     tops = np.array([(own + cluster.shift) * cluster.weights.max() for cluster in clusters])
-    inside = gains > 0.0
-    first = inside.argmax(axis=1)
-    weights = np.minimum(1.0, gains[np.arange(n), first] / np.maximum(tops[first], np.finfo(float).tiny))
-    alone = ~inside.any(axis=1)
-    return np.where(alone, -1, first), np.where(alone, 0.0, weights)
+    first = (gains > 0.0).argmax(axis=1)
+    gain, top = gains[np.arange(n), first], tops[first]
+    inside = gain > 0.0
+    weights = np.divide(gain, top, out=np.ones(n), where=inside & (gain < top))
+    return np.where(inside, first, -1), np.where(inside, weights, 0.0)
 
 
 def checked_rows(rows: Any, n: int) -> Flags:
