@@ -16,15 +16,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets._checks import NO_MEMORY, check_real, memory_explained, warn
-from dominantsets._copies import Copies, Weighted
 from dominantsets._input import batch, is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import DeferredInterrupt, kept
+from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets.fitting.contest import Choice, choose_for, unseen
+from dominantsets.fitting.copies import Copies, Weighted
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.fitting.stream import Stream, can_stream, checked_rows, choice_of_stream, in_balls
