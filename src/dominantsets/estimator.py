@@ -498,7 +498,7 @@ class DominantSets(
             model.feature_names_in_ = self.feature_names_in_
         model._stream = stream.fitted(model.labels_, model.core_labels_, model.n_clusters_, whole)
         for name in ("labels_", "core_labels_", "memberships_", "probabilities_"):
-            setattr(model, name, getattr(model, name)[-size:])
+            setattr(model, name, getattr(model, name)[-size:].copy())
         model.assignment_rate_ = float((model.labels_ >= 0).mean())
         self.__dict__ = model.__dict__
 
