@@ -281,7 +281,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 40 -> 41": SIZE,
         "of_ellipses: 0 -> 1": (True, "a number that the labels replace"),
         "of_groups: 0 -> 1": (True, "a number that the labels replace"),
-        "of_stream: 0 -> 1": (True, "a number that the labels replace"),
     },
     "clusters/graph_tree.py": {
         "_certified: if keep.all() -> if not keep.all()": (False, "members that hardly count stay in"),

@@ -7,7 +7,7 @@ import pytest
 from skimage import data
 from skimage.transform import resize
 
-from dominantsets._scribbles import label_regions, similarities, split_at_strokes
+from dominantsets.clusters.scribbles import label_regions, similarities, split_at_strokes
 from dominantsets.segmentation import segment
 
 THREE = np.zeros((24, 60, 3), dtype=np.uint8)

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity, peel, solve
-from dominantsets._copies import counts_of
+from dominantsets.fitting.copies import counts_of
 from dominantsets.plotting import SimilarityDisplay
 from dominantsets.similarity.solving import fold
 

@@ -124,11 +124,13 @@ def new_objects(estimator: Any, X: Any) -> Any:
     return X
 
 
-def batch(estimator: Any, X: Any) -> Any:
-    """The rows of a batch of ``partial_fit``; those of the first are checked by ``fit``."""
+def batch(estimator: Any, X: Any, first: bool) -> Any:
+    """The rows of a batch of ``partial_fit``; the first says which features there are."""
+    X = shared(X)
     if isinstance(X, Similarity) or is_tensor(X) or is_dask(X):
         raise ValueError(f"partial_fit takes rows in memory, got a {type(X).__name__}; use fit.")
-    return new_objects(estimator, X) if hasattr(estimator, "_seen") else X
+    X = _validated(estimator, X, reset=first)
+    return sp.csr_array(X) if sp.issparse(X) else X
 
 
 def set_tags(tags: Any, affinity: Any) -> Any:

@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import warn
 from dominantsets._input import new_objects
-from dominantsets._parameters import Parameters
-from dominantsets._soft import SoftAnswers
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.members import silence
+from dominantsets.fitting.parameters import Parameters
 from dominantsets.fitting.selection import Selection
 from dominantsets.labels.average import (
     Core,
@@ -27,6 +28,7 @@ from dominantsets.labels.average import (
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
+from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.source import as_given
 from dominantsets.solvers import DominantSet, Monitor, Status
@@ -37,11 +39,13 @@ Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps witho
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 
 
-class Labels(SoftAnswers, Parameters):
-    """Clusters, the labels of all objects, and those of new ones."""
+class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # type: ignore[misc]
+    """Clusters, the labels of all objects, and labels and payoffs of new ones."""
 
     end_: End | None
     selection_: Selection
+    similarity_: Similarity
+    clusters_: list[DominantSet]
 
     def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
         """The dominant sets themselves."""
@@ -154,7 +158,8 @@ class Labels(SoftAnswers, Parameters):
         -------
         ndarray of shape (n,)
             Margins of the objects of ``labels_``, in the unit of the similarity. nan for noise, for objects
-            of weight 0, and where a cluster has no other member.
+            of weight 0, and where a cluster has no other member. Rows that came in batches need a fit of all
+            of them first: ``partial_fit()``.
 
         Examples
         --------
@@ -167,8 +172,12 @@ class Labels(SoftAnswers, Parameters):
         """
         check_is_fitted(self)
         clusters, similarity = self.clusters_, self.similarity_
-        seen, copies = getattr(self, "_seen", None), getattr(self, "_copies", None)
-        labels = np.asarray(self.labels_ if seen is None else seen.labels)
+        stream, copies = getattr(self, "_stream", None), getattr(self, "_copies", None)
+        labels = np.asarray(self.labels_)
+        if stream is not None and not (stream.is_fitted and stream.n == labels.size):
+            raise ValueError(
+                f"label_margins needs a fit of all {stream.n} rows of the stream: call partial_fit() first."
+            )
         repeated = labels
         if copies is not None:
             clusters, repeated = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
@@ -177,7 +186,7 @@ class Labels(SoftAnswers, Parameters):
         margins = label_margins(similarity, repeated, clusters)
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
-        return as_given(similarity, margins) if seen is None else margins[labels.size - self.labels_.size :]
+        return as_given(similarity, margins)
 
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.
@@ -214,3 +223,69 @@ class Labels(SoftAnswers, Parameters):
         if self._levels:
             labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
         return labels
+
+    def _set_soft(self, similarity: Similarity) -> None:
+        """Keep of each cluster what payoffs need, without the rows: a saved model has none."""
+        self._summaries = arrivals_of(similarity).summarise_each(
+            [(cluster.members, cluster.weights) for cluster in self.clusters_]
+        )
+
+    @property
+    def _n_objects(self) -> int:
+        """Objects of which ``clusters_`` speak: those with weights are fitted as copies."""
+        return self._copies.counts.size if hasattr(self, "_copies") else self.similarity_.n
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.clusters_)
+
+    def transform(self, X: Any) -> Floats:
+        r"""The payoff of each object against each cluster.
+
+        :math:`p_{jk} = \sum_i x^{(k)}_i a^{(k)}_{ij}`, the average similarity of object j to the members of
+        cluster k by their weights, in the similarity of which k is a dominant set. Who is not in the cluster
+        would gain by joining it where this exceeds ``clusters_[k].threshold``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_features)
+            As for ``predict``. Rows that were fitted are objects like any others: features do not say that
+            a row and a member are one object, so that its similarity to its own copy counts
+            (:math:`\kappa x_i` above the threshold for a member i, with :math:`\kappa` that similarity plus
+            the shift).
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_clusters\_)
+            Payoffs; -inf where no path leads to the cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+        >>> model = DominantSets(2, affinity="sqeuclidean").fit(X)
+        >>> model.transform([[0.5], [11.5]]).argmax(axis=1) == model.predict([[0.5], [11.5]])
+        array([ True,  True])
+        """
+        check_is_fitted(self)
+        return self._payoffs(new_objects(self, X))
+
+    def _payoffs(self, X: Any) -> Floats:
+        """Those of rows that are checked."""
+        out = np.empty((X.shape[0], len(self._summaries)))
+        for k, summary in enumerate(self._summaries):
+            out[:, k] = arrivals_of(self.similarity_.for_cluster(k)).payoff_of(X, summary)
+        return out
+
+    @property
+    def membership_matrix_(self) -> sp.csr_array:
+        """The weights of every dominant set, each 1 for its exemplar; see the attributes of the class."""
+        check_is_fitted(self)
+        shape = self._n_objects, len(self.clusters_)
+        if not self.clusters_:
+            return sp.csr_array(shape)
+        members = np.concatenate([cluster.members for cluster in self.clusters_])
+        weights = np.concatenate([cluster.weights / cluster.weights.max() for cluster in self.clusters_])
+        columns = np.repeat(np.arange(shape[1]), [len(cluster) for cluster in self.clusters_])
+        return sp.csr_array((weights, (members, columns)), shape=shape)

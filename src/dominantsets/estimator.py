@@ -5,31 +5,35 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
-from dominantsets._checks import NO_MEMORY, memory_explained, warn
-from dominantsets._copies import Copies, Weighted
-from dominantsets._input import is_given, set_tags, similarity_of
+from dominantsets._checks import NO_MEMORY, check_real, memory_explained, warn
+from dominantsets._input import batch, is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
-from dominantsets._stream import Streaming, choice_of_stream
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
+from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets.fitting.contest import Choice, choose_for, unseen
+from dominantsets.fitting.copies import Copies, Weighted
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
+from dominantsets.fitting.stream import Stream, can_stream, checked_rows, choice_of_stream, in_balls
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import detached
 from dominantsets.similarity.source import device_of, release
 from dominantsets.solvers import Callback, DominantSet, Monitor, SolverOptions, solve
 from dominantsets.solvers.progress import progress_bar
+from dominantsets.solvers.result import HALTS
 from dominantsets.solvers.seeds import checked_seeds
 
 _log = logging.getLogger(__name__)
@@ -38,7 +42,6 @@ _log = logging.getLogger(__name__)
 class DominantSets(
     CallbackSupportMixin,  # type: ignore[misc]
     Labels,
-    Streaming,
     Weighted,
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -289,8 +292,7 @@ class DominantSets(
 
     def _fit(self, X: Any, around: Around) -> Self:
         options = self._checked()
-        self.__dict__.pop("_seen", None)  # batches of before
-        self.__dict__.pop("_before", None)
+        self.__dict__.pop("_stream", None)  # batches of before
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
@@ -322,6 +324,7 @@ class DominantSets(
             self._noise_asked,
             self._checkpoint,
             _say if self.verbose else _silent,
+            self.__dict__.get("_earlier"),
         )
         plan = plan_of(similarity, request, check_random_state(self.random_state), monitor)
         plan.groups()
@@ -333,9 +336,7 @@ class DominantSets(
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
         """The affinity that suits X, where it can be looked at, and its parameters."""
-        if hasattr(self, "_in_batches"):
-            self.choice_ = choice_of_stream(X)
-        elif seen and (self.shift != "auto" or self._solver_params["algorithm"] != "auto"):
+        if seen and (self.shift != "auto" or self._solver_params["algorithm"] != "auto"):
             self.choice_ = unseen(
                 "cosine" if sp.issparse(X) else "sqeuclidean",
                 "A shift or an algorithm is given: nothing was compared.",
@@ -356,6 +357,142 @@ class DominantSets(
         }
         depends |= self._solver_params | {"algorithm": algorithm}
         return Checkpoint(self.checkpoint, signature(similarity, depends))
+
+    @available_if(can_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any = None, y: Any = None, *, forget: float = 0.0) -> Self:
+        """Append a batch of rows, and fit all rows where that is needed.
+
+        The first batch is fitted. A later one is labelled by the rule of the last fit, as ``predict`` does.
+        All rows are then fitted anew if half of them are new since the last fit (for fits of up to 6,000
+        rows, the size of a sample), if fewer than a tenth of the rows of a larger fit are left, or if a test
+        says that the rows since are in other dominant sets, or outside them, more often than before
+        (docs/streams.md). Clusters that are found again keep their labels.
+        ``partial_fit()`` without a batch fits all rows now: the model is then that of ``fit`` on all of them.
+
+        An error leaves the model as it was. If Ctrl-C or ``max_time`` ends a fit early, the last one stays.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_batch, n_features), optional
+            Rows, for affinity "sqeuclidean" or "cosine"; "auto" is one of these, by the first batch. The
+            model keeps them, also in a pickle; ``fit`` drops them.
+        y : None
+            Not used.
+        forget : float, default=0.0
+            Fraction of the earlier rows that is dropped before this batch; at least 0 and below 1.
+
+        Returns
+        -------
+        DominantSets
+            The estimator. Attributes with an entry per object are about the batch, or without one about all
+            rows. All others, such as ``clusters_`` and ``similarity_``, are those of the last fit.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_blobs
+        >>> from dominantsets import DominantSets
+        >>> X, y = make_blobs(600, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+        >>> model = DominantSets()
+        >>> for batch in (X[:200], X[200:400], X[400:]):
+        ...     model = model.partial_fit(batch)
+        >>> model.labels_.shape, model.similarity_.n  # the third batch was labelled by the fit of two
+        ((200,), 400)
+        >>> model.partial_fit().labels_.shape
+        (600,)
+        """
+        if not 0.0 <= check_real("forget", forget) < 1.0:
+            raise ValueError(f"forget must be at least 0 and below 1, got {forget!r}.")
+        model, stream = copy(self), self.__dict__.get("_stream")  # an error leaves this one as it was
+        if X is None:
+            if stream is None:
+                raise ValueError("partial_fit() fits the rows that came in batches; there are none.")
+            model._fit_stream(stream, stream.n)
+        else:
+            model._take_batch(batch(model, X, stream is None), stream, forget)
+        self.__dict__ = model.__dict__
+        return self
+
+    @available_if(can_stream)  # type: ignore[untyped-decorator]
+    def partial_unfit(self, rows: Any) -> Self:
+        """Remove rows that came in batches, and fit those that are left.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of rows, among those that are kept and in the order in which they came. Those that are
+            left are then numbered anew, in the same order.
+
+        Returns
+        -------
+        DominantSets
+            The estimator, as ``fit`` has it on the rows that are left. Clusters that are found again keep
+            their labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_blobs
+        >>> from dominantsets import DominantSets
+        >>> X, y = make_blobs(600, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+        >>> model = DominantSets(affinity="sqeuclidean").partial_fit(X[:300]).partial_fit(X[300:])
+        >>> model.partial_unfit(np.flatnonzero(y == 1)).n_clusters_
+        2
+        """
+        stream, model = self.__dict__.get("_stream"), copy(self)
+        if stream is None:
+            raise ValueError("partial_unfit takes rows out that came with partial_fit; there are none.")
+        left = stream.only(~checked_rows(rows, stream.n))
+        model._fit_stream(left, left.n, anyway=True)  # what was removed is nowhere
+        self.__dict__ = model.__dict__
+        return self
+
+    def _take_batch(self, X: Any, stream: Stream | None, forget: float) -> None:
+        """Label a batch by the last fit, and fit if it calls for that; the first one in any case."""
+        size = X.shape[0]
+        if stream is None:
+            self.choice_ = choice_of_stream(X) if self.affinity == "auto" else None
+            self.affinity_ = self.affinity if self.choice_ is None else self.choice_.taken.affinity
+            self._fit_stream(Stream().with_batch(X, np.full(size, -1)), size, anyway=True)
+            return
+        own = self.similarity_.self_similarity
+        assert own is not None  # one κ for all objects
+        self.core_labels_, self.memberships_ = in_balls(self._payoffs(X), self.clusters_, own)
+        self.labels_, likely = self.core_labels_, self.memberships_
+        if self._rule is not None:
+            self.labels_, likely = self._rule.place(self.similarity_, X)
+            if self.noise == "cores":
+                self.labels_ = np.where(self.core_labels_ >= 0, self.labels_, -1)
+        elif self.assign == "average":
+            self.labels_ = self.predict(X)
+        self.probabilities_ = np.where(self.labels_ >= 0, likely, 0.0)
+        self.assignment_rate_ = float((self.labels_ >= 0).mean())
+        self._stream = stream = stream.forgetting(forget).with_batch(X, self.core_labels_)
+        if stream.calls_for_a_fit():
+            self._fit_stream(stream, size)
+
+    def _fit_stream(self, stream: Stream, size: int, anyway: bool = False) -> None:
+        """Fit all rows of a stream; attributes with an entry per object keep the last ``size`` of them.
+
+        A fit that ends early changes nothing, unless it is wanted ``anyway``.
+        """
+        model = copy(self)
+        model.affinity, model._earlier = self.affinity_, stream.before
+        model.fit(stream.rows)
+        whole = model.end_ not in HALTS.values()
+        if not (whole or anyway):
+            warn("the fit of all rows of the stream ended early: the last one stays.")
+            return
+        del model._earlier
+        model.affinity, model.choice_ = self.affinity, self.choice_
+        if self.choice_ is not None:
+            model.selection_ = replace(model.selection_, choice=str(self.choice_))
+        if hasattr(self, "feature_names_in_"):  # the rows are an array
+            model.feature_names_in_ = self.feature_names_in_
+        model._stream = stream.fitted(model.labels_, model.core_labels_, model.n_clusters_, whole)
+        for name in ("labels_", "core_labels_", "memberships_", "probabilities_"):
+            setattr(model, name, getattr(model, name)[-size:].copy())
+        model.assignment_rate_ = float((model.labels_ >= 0).mean())
+        self.__dict__ = model.__dict__
 
 
 def _say(number: int, cluster: DominantSet) -> None:

@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explained, warn
-from dominantsets._copies import Copies
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.contest import Choice, choose_for
+from dominantsets.fitting.copies import Copies
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.nested import Group, Nested, linkage
 from dominantsets.fitting.plan import Request

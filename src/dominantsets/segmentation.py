@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dominantsets._checks import check_int, check_real, missing_extra
-from dominantsets._scribbles import (
+from dominantsets._typing import Floats
+from dominantsets.clusters.peeling import peel
+from dominantsets.clusters.scribbles import (
     checked_scribbles,
     label_regions,
     means_of,
     similarities,
     split_at_strokes,
 )
-from dominantsets._typing import Floats
-from dominantsets.clusters.peeling import peel
 from dominantsets.compiled.interrupts import all_or_nothing
 from dominantsets.labels.average import assign_by_average
 from dominantsets.similarity import Path

@@ -121,10 +121,6 @@ def test_tables_of_one_shift_and_of_ellipses():
     for one, cluster in zip(shifted.selection_.rows, shifted.clusters_, strict=True):
         assert (one.shift, one.members, one.radius) == (cluster.shift, len(cluster), cluster.radius)
         assert np.isnan([one.shift_from, one.shift_to, one.persistence, one.sharpness, one.chance]).all()
-    batches = table.of_stream(shifted.clusters_, 1_600)
-    assert batches.reason.startswith("A stream of 1,600 rows")
-    for one, other in zip(batches.rows, shifted.selection_.rows, strict=True):
-        assert (one.shift, one.members, one.radius) == (other.shift, other.members, other.radius)
     round_ones = DominantSets(4, affinity="ellipses").fit(X)
     assert "Ellipses: 4 normal clouds, the best of several starts" in round_ones.selection_.reason
     for one, cluster in zip(round_ones.selection_.rows, round_ones.clusters_, strict=True):

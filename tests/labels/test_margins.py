@@ -210,15 +210,13 @@ def test_weights_are_copies(assign):
     np.testing.assert_allclose(np.repeat(found, counts), repeated.label_margins(), rtol=1e-9, atol=1e-9)
 
 
-def test_a_stream_has_those_of_the_last_batch():
+def test_a_stream_has_them_once_all_rows_are_fitted():
     model = DominantSets(affinity="sqeuclidean").partial_fit(X[:80]).partial_fit(X[80:])
-    found = model.label_margins()
-    assert found.shape == model.labels_.shape == (40,)
-    whole = label_margins(as_similarity(X, "sqeuclidean"), np.r_[np.zeros(80, int), model.labels_],
-                          model.clusters_)  # fmt: skip
-    np.testing.assert_allclose(found, whole[80:], rtol=1e-9)
-    model.partial_unfit(np.arange(80, 120))
-    assert model.label_margins().size == 0
+    with pytest.raises(ValueError, match=r"all 120 rows of the stream: call partial_fit\(\) first"):
+        model.label_margins()
+    found = model.partial_fit().label_margins()
+    whole = DominantSets(affinity="sqeuclidean").fit(X).label_margins()
+    np.testing.assert_allclose(found, whole, rtol=1e-9)
 
 
 def test_a_saved_model_has_no_rows():

@@ -13,10 +13,10 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from dominantsets._checks import require_memory
-from dominantsets._copies import counts_of
 from dominantsets.app.files import FileError, Table
 from dominantsets.app.tree import Grown
 from dominantsets.estimator import DominantSets
+from dominantsets.fitting.copies import counts_of
 from dominantsets.hierarchy import DominantSetHierarchy
 from dominantsets.similarity import AFFINITIES, as_similarity
 from dominantsets.similarity.factory import PRECOMPUTED

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._checks import is_lack_of_memory, memory_explained
-from dominantsets._replacing import replacing
+from dominantsets.clusters.replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from dominantsets._typing import Ints
 from dominantsets.clusters.checkpoint import Checkpoint
@@ -38,6 +39,8 @@ class Request:
         estimator's parameters; None for none.
     say : callable
         Called with the number of each cluster and the cluster.
+    before : ndarray of int, optional
+        Earlier labels of the objects, -1 for none: clusters that are found again keep their numbers.
     """
 
     n_clusters: int | None
@@ -47,6 +50,7 @@ class Request:
     noise: Noise = "auto"
     keep: Keep = lambda *_: None
     say: Callable[[int, DominantSet], None] = lambda *_: None
+    before: Ints | None = None
 
 
 class Plan(ABC):
@@ -91,6 +95,13 @@ class Plan(ABC):
         if self.monitor.interrupted:
             self.monitor.hurry()
             self.end = End.INTERRUPTED
+        if self.request.before is not None:
+            self._reorder(order_of(self.cores, len(self.clusters), self.request.before))
+
+    def _reorder(self, order: Ints) -> None:
+        """Number the clusters anew: ``order[k]`` becomes cluster k."""
+        names = np.append(np.argsort(order), -1)  # -1 stays
+        self.clusters, self.cores = [self.clusters[k] for k in order], names[self.cores]
 
     @abstractmethod
     def _find(self) -> None:
@@ -135,3 +146,16 @@ class Plan(ABC):
         except Interrupted:  # before a solve on Dask workers had made its first pass
             run.end = End.INTERRUPTED
         return clusters
+
+
+def order_of(cores: Ints, n_clusters: int, before: Ints) -> Ints:
+    """The cluster that gets each number: that which shares most objects with the earlier label, or any."""
+    both = (cores >= 0) & (before >= 0)
+    shared = np.zeros((max(n_clusters, int(before.max(initial=-1)) + 1), n_clusters), dtype=np.int64)
+    np.add.at(shared, (before[both], cores[both]), 1)
+    old, new = linear_sum_assignment(shared, maximize=True)
+    kept = (shared[old, new] > 0) & (old < n_clusters)  # numbers have no gaps
+    order = np.full(n_clusters, -1, dtype=np.int64)
+    order[old[kept]] = new[kept]
+    order[order < 0] = np.setdiff1d(np.arange(n_clusters), new[kept])
+    return order

@@ -40,6 +40,10 @@ class Points(Plan):
         if self.end in HALTS.values():
             self.monitor.hurry()
 
+    def _reorder(self, order: Ints) -> None:
+        super()._reorder(order)
+        self._run.balls = [self._run.balls[k] for k in order]
+
     def labels(self, noise: Noise) -> Partition:
         scales, balls = self._scales, self._run.balls
         # directions have no noise to be judged

@@ -214,12 +214,6 @@ def of_ellipses(mixture: Ellipses, clusters: list[DominantSet], start: str) -> S
     )
 
 
-def of_stream(clusters: list[DominantSet], n: int) -> Selection:
-    """The table of clusters of rows that came in batches."""
-    reason = f"A stream of {n:,} rows: every cluster keeps the scale it was found at."
-    return Selection(reason, [_row(cluster) for cluster in clusters])
-
-
 def of_shift(resolution: Resolution, clusters: list[DominantSet]) -> Selection:
     """The table of clusters that share one shift."""
     rows = [_row(cluster) for cluster in clusters]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets import _replacing
 from dominantsets._checks import memory_explained, missing_extra
 from dominantsets.app.files._common import FileError, Table
+from dominantsets.clusters import replacing as whole_files
 
 GRAPHS = (".graphml", ".gexf")
 
@@ -28,7 +28,7 @@ def replacing(path: str | Path) -> Iterator[str]:
     try:
         with (
             memory_explained(f"{path}: cannot be written: there is no memory for it."),
-            _replacing.replacing(path) as draft,
+            whole_files.replacing(path) as draft,
         ):
             yield draft
     except OSError as error:
@@ -60,7 +60,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _fill(path: str | Path, newline: str | None, fill: Callable[[Any], Any]) -> None:
-    # apart, because a block of a long function is not left where memory has run out (_replacing.py)
+    # apart, because a block of a long function is not left where memory has run out (clusters/replacing.py)
     with replacing(path) as draft, open(draft, "w", encoding="utf-8", newline=newline) as stream:
         fill(stream)
 
