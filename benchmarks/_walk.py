@@ -18,8 +18,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"
-
 FITS: dict[str, dict[str, Any]] = {
     "default": {},
     "sqeuclidean": {"affinity": "sqeuclidean"},
@@ -157,6 +155,7 @@ def table(page: str) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # before it is imported
     kind = next((name for name in sys.argv[1:] if name in FITS), None)
     if kind:
         walk = Walk(kind)

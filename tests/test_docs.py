@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import json
 import re
 import shlex
@@ -354,6 +355,18 @@ def test_how_a_fit_goes():
     rows = re.findall(r"^\| \*\*\w+\*\* \| .+ \| .+ \|$", page, flags=re.M)
     assert len(rows) == 7
     assert rows == done.stdout.splitlines(), "python benchmarks/_walk.py --write puts the walk on the page"
+
+
+def test_before_and_after_are_those_of_the_result_file(monkeypatch):
+    """The last table of docs/architecture.md."""
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    house = importlib.import_module("house")
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = house.table(result("house"))
+    assert len(rows) == 8
+    assert not [row for row in rows if f"| {' | '.join(row)} |" not in page]
 
 
 def test_the_map_names_every_file():
