@@ -49,8 +49,15 @@ class Method:
         return not self.module or find_spec(self.module) is not None
 
 
+def default(X: Any, k: int | None) -> np.ndarray:
+    """The call of a user who sets nothing: the affinity is chosen."""
+    from dominantsets import DominantSets
+
+    return DominantSets(k).fit(X).labels_
+
+
 def ours(X: Any, k: int | None) -> np.ndarray:
-    """Balls: most of the families have round groups; ``benchmarks/affinity.py`` has affinity="auto"."""
+    """One affinity for all points, on which constants can be chosen: most families have round groups."""
     import scipy.sparse as sp
 
     from dominantsets import DominantSets
@@ -129,10 +136,12 @@ def distances(A: Any) -> np.ndarray:
 
 BOTH = (POINTS, GRAPH)
 METHODS: dict[str, Method] = {
+    "default": Method(default, told=False),
     "ours": Method(ours, told=False, on=BOTH),
     "HDBSCAN 5": Method(hdbscan_5, told=False, on=BOTH),
     "HDBSCAN 15": Method(hdbscan_15, told=False, on=BOTH),
     "EVoC": Method(evoc, told=False, package="evoc", module="evoc"),
+    "default K": Method(default, told=True),
     "ours K": Method(ours, told=True, on=BOTH),
     "KMeans K": Method(kmeans, told=True),
     "GMM K": Method(mixture, told=True),

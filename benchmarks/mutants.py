@@ -35,28 +35,17 @@ BUDGET = 4.0  # seconds of tests for one mutant
 LONGEST = 2.0  # seconds of one test
 KEYS = ("line", "column", "function", "change")  # of a survivor
 ROOMS = ("labels", "clusters", "fitting", "compiled")
-ALL = [  # tests of finding clusters and labelling: most of them reach many files
-    str(path.relative_to(ROOT))
-    for room in ("clusters", "fitting", "labels")
-    for path in sorted((ROOT / "tests" / room).glob("test_*.py"))
-]
-MORE = {  # besides the file's own, and ALL where it is not compiled
-    "fitting/nested.py": ["tests/test_hierarchy.py"],
-    "fitting/nested_graph.py": ["tests/test_hierarchy.py"],
-    "fitting/nested_path.py": ["tests/test_hierarchy.py"],
-    "fitting/nested_points.py": ["tests/test_hierarchy.py"],
-    "fitting/stream.py": ["tests/test_stream.py"],
-    "labels/partition.py": ["tests/test_predict.py"],
-    "compiled/interrupts.py": [
-        "tests/test_interrupt.py::test_ctrl_c_that_python_drops_comes_again",
-        "tests/test_interrupt.py::test_other_errors_that_python_drops_are_shown_as_ever",
-    ],
-    "compiled/jit.py": [
-        "tests/test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once",
-        "tests/test_interrupt.py::test_ctrl_c_that_the_interpreter_hands_on_as_an_error_of_its_own",
-    ],
-    "compiled/tree.py": ["tests/solvers/test_tree.py"],
+MORE = {  # besides the file's own, and those of finding clusters and labelling where it is not compiled
+    "fitting/nested.py": ["test_hierarchy.py"],
+    "fitting/nested_graph.py": ["test_hierarchy.py"],
+    "fitting/nested_path.py": ["test_hierarchy.py"],
+    "fitting/nested_points.py": ["test_hierarchy.py"],
+    "fitting/stream.py": ["test_stream.py"],
+    "labels/partition.py": ["test_predict.py"],
+    "compiled/jit.py": ["test_edge_cases.py::test_no_folder_for_compiled_code_is_said_once"],
+    "compiled/tree.py": ["solvers/test_tree.py"],
 }
+MOST_REACH = ["clusters/test_*.py", "fitting/test_*.py", "labels/test_*.py"]  # many files
 
 PYTHON = ("compiled/interrupts.py", "compiled/jit.py", "compiled/threads.py")  # nothing in them is compiled
 
@@ -80,15 +69,22 @@ def plain(file: str) -> bool:
     return file.startswith("compiled/") and file not in PYTHON
 
 
-def own(file: str) -> str:
+def on_shelves(name: str) -> list[str]:
+    """The paths of tests of a name, on all shelves."""
+    pattern, _, test = name.partition("::")
+    found = [path for path in sorted((ROOT / "tests").rglob(pattern)) if test in path.read_text("utf-8")]
+    return [str(path.relative_to(ROOT)) + (f"::{test}" if test else "") for path in found]
+
+
+def own(file: str) -> tuple[str, ...]:
     room, name = file.split("/")
-    return f"tests/{room}/test_{name}"
+    return tuple(on_shelves(f"{room}/test_{name}"))
 
 
 def listed(file: str) -> list[str]:
     """The paths of a file's tests, its own first."""
-    paths = [own(file), *MORE.get(file, ()), *([] if file.startswith("compiled/") else ALL)]
-    return [path for path in dict.fromkeys(paths) if (ROOT / path.split("::")[0]).exists()]
+    names = [*MORE.get(file, ()), *([] if file.startswith("compiled/") else MOST_REACH)]
+    return list(dict.fromkeys([*own(file), *(path for name in names for path in on_shelves(name))]))
 
 
 def chosen(file: str, function: str, tests: dict[str, Called]) -> list[str]:

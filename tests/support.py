@@ -22,8 +22,6 @@ from sklearn.neighbors import kneighbors_graph
 
 import brute_force
 from dominantsets import DominantSet, Status, as_similarity
-from dominantsets.fitting.kinds import plan_of
-from dominantsets.fitting.plan import Request
 
 CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
 
@@ -385,10 +383,3 @@ def given_comparisons(
 
 def press_ctrl_c(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
-
-
-def nested_of(S: Any, least: int, options: Any, monitor: Any) -> Any:
-    """The hierarchy of a similarity, as its plan makes it."""
-    plan = plan_of(S, Request(None, "auto", options, least, None), np.random.RandomState(0), monitor)
-    plan.groups()
-    return plan.nested()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import json
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -340,6 +342,43 @@ def test_figures_of_the_guarantees():
     figures = list(guaranteed())
     assert len(figures) > 25
     assert not [figure for figure in figures if figure not in text]
+
+
+@pytest.mark.subprocess
+def test_how_a_fit_goes():
+    """The stages of docs/architecture.md and the files that each enters first are those of fits."""
+    walk = ROOT / "benchmarks" / "_walk.py"
+    if not walk.is_file():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    done = subprocess.run([sys.executable, str(walk)], capture_output=True, text=True, check=True)
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*\w+\*\* \| .+ \| .+ \|$", page, flags=re.M)
+    assert len(rows) == 7
+    assert rows == done.stdout.splitlines(), "python benchmarks/_walk.py --write puts the walk on the page"
+
+
+def test_before_and_after_are_those_of_the_result_file(monkeypatch):
+    """The last table of docs/architecture.md."""
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("benchmarks are in the repository, not in the sdist")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    house = importlib.import_module("house")
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = house.table(result("house"))
+    assert len(rows) == 8
+    assert not [row for row in rows if f"| {' | '.join(row)} |" not in page]
+
+
+def test_the_map_names_every_file():
+    """Of the rooms in which a fit goes, and of those that serve all."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "dominantsets"
+    files = [path.relative_to(package) for path in package.rglob("*.py") if path.name != "__init__.py"]
+    inside = [path for path in files if path.parts[0] not in ("app", "plotting", "studies")]
+    assert len(inside) > 50
+    assert not [str(path) for path in inside if not re.search(rf"(?<!\w){re.escape(path.name)}\b", page)]
+    gone = set(re.findall(r"(?<![\w*])\w+\.py\b", page)) - {path.name for path in files}
+    assert gone <= {"__init__.py", "house.py", "_walk.py", "test_house.py", "test_docs.py"}
 
 
 def test_every_public_name_is_on_the_page_of_the_api():

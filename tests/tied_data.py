@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brute_force import Matrix, Maxima, maxima_of
-from dominantsets import DominantSetList, as_similarity
-from dominantsets.similarity import Similarity
+from dominantsets import DominantSetList, Similarity, as_similarity
 
 KINDS = ("sqeuclidean", "linear", "cosine")
 NOISE = (0.0, 0.0, 0.0, 1e-10, 1e-13)

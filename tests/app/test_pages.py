@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+from dominantsets import End, Status
 from dominantsets.app.files import Table
 from dominantsets.app.job import Job
 from dominantsets.app.report import Report
 from dominantsets.app.result_page import page_of
-from dominantsets.solvers import Status
-from dominantsets.solvers.result import End
 
 mpl.use("Agg")
 VOID = {"meta", "img", "br"}

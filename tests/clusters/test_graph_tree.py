@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import as_similarity
+from dominantsets import DominantSet, Status, as_similarity
 from dominantsets.clusters.graph_ladder import FollowedSet
 from dominantsets.clusters.graph_null import Null
 from dominantsets.clusters.graph_tree import (
@@ -19,7 +19,7 @@ from dominantsets.clusters.graph_tree import (
     graph_partition,
 )
 from dominantsets.compiled.graph import ascend
-from dominantsets.solvers import DominantSet, Monitor, Status, make_problem
+from dominantsets.solvers import Monitor, make_problem
 from dominantsets.solvers.problem import Point
 
 SIZES = (3, 4, 6, 9, 14, 22, 35, 50, 40, 12, 5)

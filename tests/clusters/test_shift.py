@@ -10,11 +10,11 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
-from dominantsets import DominantSets, as_similarity, peel
+from dominantsets import Candidate, DominantSets, End, as_similarity, peel
 from dominantsets.clusters import shift
-from dominantsets.clusters.shift import SHARES, Candidate, Scale, choose_shift
+from dominantsets.clusters.shift import SHARES, Scale, choose_shift
 from dominantsets.similarity.located import Located, located
-from dominantsets.solvers import End, Monitor
+from dominantsets.solvers import Monitor
 from dominantsets.studies.experiments import newsgroups
 from support import CORNERS
 

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from dominantsets import DominantSets
+from dominantsets import Choice, DominantSets, TriedAffinity
 from dominantsets.fitting import contest as choice
 from dominantsets.fitting import samples
-from dominantsets.fitting.contest import Choice, TriedAffinity, choose, unseen
+from dominantsets.fitting.contest import choose, unseen
 from dominantsets.fitting.samples import sample_of
 from dominantsets.fitting.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dominantsets import as_similarity, solve
+from dominantsets import End, as_similarity, solve
 from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.fitting import nested_graph as module
-from dominantsets.solvers import End, Monitor, SolverOptions
-from support import nested_of
+from dominantsets.solvers import Monitor, SolverOptions
+from plans import nested_of
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dominantsets import as_similarity, path_spectrum
+from dominantsets import End, as_similarity, path_spectrum
 from dominantsets.fitting import nested_path
 from dominantsets.fitting.nested_path import _Tree
-from dominantsets.solvers import End, Monitor, SolverOptions
-from support import assert_certified, nested_of, path, random_distances
+from dominantsets.solvers import Monitor, SolverOptions
+from plans import nested_of
+from support import assert_certified, path, random_distances
 
 OPTIONS = SolverOptions().checked()
 

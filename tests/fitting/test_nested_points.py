@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from dominantsets import as_similarity
+from dominantsets import End, as_similarity
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.scales import Scales
 from dominantsets.fitting.nested import Split
 from dominantsets.fitting.nested_points import _by_centre, _early, _nearest_within
 from dominantsets.similarity.located import located
-from dominantsets.solvers import End, Monitor, SolverOptions
-from support import CORNERS, nested_of
+from dominantsets.solvers import Monitor, SolverOptions
+from plans import nested_of
+from support import CORNERS
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dominantsets import DominantSets
+from dominantsets import DominantSets, Selection
 from dominantsets.fitting import selection as table
-from dominantsets.fitting.selection import Row, Selection
+from dominantsets.fitting.selection import Row
 from support import CORNERS, cliques
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,7 +26,6 @@ from dominantsets.plotting import (
     TrajectoryDisplay,
     clusters,
     color_of,
-    plt,
 )
 from dominantsets.segmentation import Segmentation, segment
 from support import random_similarity

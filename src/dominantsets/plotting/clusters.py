@@ -214,15 +214,15 @@ class SimilarityDisplay:
             With ``ax_`` and ``figure_`` set.
         """
         check_is_fitted(estimator)
-        labels, probabilities, objects = estimator.labels_, estimator.probabilities_, None
-        if hasattr(estimator, "_copies"):  # an object by its first copy; those of weight 0 are not there
-            objects, there = estimator._copies.firsts, estimator._copies.present
-            labels, probabilities = labels[there], probabilities[there]
+        counts = estimator.counts_
+        there = np.flatnonzero(counts)  # objects of weight 0 are not in the similarity
+        firsts = (np.cumsum(counts) - counts)[there]  # an object is drawn by its first copy
+        labels, probabilities = estimator.labels_[there], estimator.probabilities_[there]
         rank = np.where(labels < 0, labels.max(initial=0) + 1, labels)
         order = np.lexsort((-probabilities, rank))
         if order.size > LARGEST_MATRIX:
             order = order[np.linspace(0, order.size - 1, LARGEST_MATRIX).astype(np.int64)]
-        shown = order if objects is None else objects[order]
+        shown = firsts[order]
         return cls(estimator.similarity_.block(shown, shown), labels[order]).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
