@@ -7,7 +7,7 @@ whole ones of every format with one to four changes (bits, bytes, odd words, cut
 A forked process reads BATCH files. It may use 1 GiB more than it has when the readers are loaded, and a file
 may take 10 s; what exceeds either, raises anything but FileError, or brings the process down is a fault. They
 are listed by number, so that ``damaged(number)`` makes the file again, and belong into
-tests/app/corpus.
+tests/units/app/corpus.
 """
 
 from __future__ import annotations

@@ -526,8 +526,8 @@ def part_tests() -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--maxfail=15", "--tb=short", "-m", "",
          "-k", "cuda or fused or replayed",  # what runs on a card
-         "tests/rows/test_tensors.py",
-         "tests/solvers/test_tensor_few.py"],
+         "tests/facts/rows/test_tensors.py", "tests/units/rows/test_tensors.py",
+         "tests/units/solvers/test_tensor_few.py"],
         cwd=HERE.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     tail = done.stdout.strip().splitlines()

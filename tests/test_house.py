@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dominantsets.similarity import AFFINITIES, Similarity
+from public_names import names_not_public
 
 SOURCE = Path(__file__).parents[1] / "src" / "dominantsets"
 DOORS = {"similarity/factory.py", "_input.py"}  # where data come in, and what they are has to be asked
@@ -141,3 +142,32 @@ def test_studies_are_loaded_when_one_of_them_is_asked_for():
     room = "dominantsets.studies"
     one, two = f"{room}.exponential", f"{room}.trajectory"
     assert done.stdout.splitlines() == ["", f"{room} {one}", f"{room} {one} {two}"]
+
+
+TESTS = Path(__file__).parent
+
+
+def test_facts_use_public_names_only():
+    """And so do the helpers that they import."""
+    files = sorted((TESTS / "facts").rglob("test_*.py"))
+    trees = {str(path.relative_to(TESTS)): ast.parse(path.read_text("utf-8")) for path in files}
+    imports = [
+        n for tree in trees.values() for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    asked = {n.module for n in imports if isinstance(n, ast.ImportFrom)}
+    asked |= {alias.name for n in imports if isinstance(n, ast.Import) for alias in n.names}
+    helpers = [TESTS / f"{name}.py" for name in asked if (TESTS / f"{name}.py").is_file()]
+    assert TESTS / "support.py" in helpers
+    trees |= {path.name: ast.parse(path.read_text("utf-8")) for path in helpers}
+    private = {file: names for file, tree in trees.items() if (names := names_not_public(tree))}
+    assert not private, private
+
+
+def test_most_tests_are_facts():
+    functions = [
+        node.name
+        for path in (TESTS / "facts").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    assert sum(name.startswith("test_") for name in functions) >= 600

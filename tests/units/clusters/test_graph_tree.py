@@ -1,0 +1,305 @@
+"""Groups of a graph, each at its own shift: certificates, planted groups, graphs without structure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from dominantsets import DominantSet, Status, as_similarity
+from dominantsets.clusters.graph_ladder import FollowedSet
+from dominantsets.clusters.graph_null import Null
+from dominantsets.clusters.graph_tree import (
+    GraphGroup,
+    _Choice,
+    _nested,
+    graph_groups,
+    graph_labels,
+    graph_partition,
+)
+from dominantsets.compiled.graph import ascend
+from dominantsets.solvers import Monitor, make_problem
+from dominantsets.solvers.problem import Point
+
+SIZES = (3, 4, 6, 9, 14, 22, 35, 50, 40, 12, 5)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def graph(rows, cols, n, weights):
+    low, high = np.minimum(rows, cols), np.maximum(rows, cols)
+    low, high = np.divmod(np.unique((low * n + high)[low < high]), n)
+    A = sp.csr_array((weights(low.size), (low, high)), shape=(n, n))
+    return sp.csr_array(A + A.T)
+
+
+def planted(rng, sizes=SIZES, links=1.0, weights=np.ones):
+    """Groups with 0.4 (large ones) to all (small ones) of their edges, and some links at random."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    i, j = np.triu_indices(y.size, 1)
+    share = np.clip(6.0 / np.array(sizes), 0.4, 1.0)[y[i]]
+    inside = (y[i] == y[j]) & (rng.random(i.size) < share)
+    a, b = rng.integers(0, y.size, (2, int(links * y.size / 2)))
+    return graph(np.concatenate([i[inside], a]), np.concatenate([j[inside], b]), y.size, weights), y
+
+
+def groups_of(A, n_clusters=None):
+    return graph_groups(as_similarity(A), n_clusters, Monitor())
+
+
+def cliques(*sizes, links=()):
+    A = sp.block_diag([np.ones((m, m)) - np.eye(m) for m in sizes]).toarray()
+    for i, j in links:
+        A[i, j] = A[j, i] = 1.0
+    return sp.csr_array(A)
+
+
+def as_sets(groups):
+    return {frozenset(group.members.tolist()) for group in groups}
+
+
+@pytest.mark.parametrize("weights", ["one", "random"])
+def test_each_group_is_a_dominant_set_of_the_whole_graph_at_its_own_shift(rng, weights):
+    A, _ = planted(rng, weights=np.ones if weights == "one" else lambda m: rng.uniform(0.2, 1.0, m))
+    groups = groups_of(A)
+    assert len({group.shift for group in groups}) > 1
+    for group in groups:
+        x = np.zeros(A.shape[0])
+        x[group.members] = group.weights
+        r = A @ x - group.shift * x
+        f = x @ r
+        assert x.min() >= 0.0
+        assert x.sum() == pytest.approx(1.0)
+        assert f > 0.0
+        assert r.max() - f <= 1.1e-10 * (f + group.shift)
+        assert np.abs(r[group.members] - f).max() <= 1e-6 * (f + group.shift)
+        assert group.core.status is Status.CONVERGED
+        assert group.shift_from <= group.shift <= group.shift_to
+        assert group.strength == pytest.approx(np.log(group.shift_to / group.shift_from))
+        assert group.significant
+
+
+def test_planted_groups_of_unequal_size_are_found(rng):
+    A, y = planted(rng)
+    groups = groups_of(A)
+    assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.95
+    assert abs(len(groups) - len(SIZES)) <= 2
+    assert [g.evidence for g in groups] == sorted(g.evidence for g in groups)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 11, 18])
+def test_the_number_asked_for_is_given(rng, n_clusters):
+    A, y = planted(rng)
+    groups = groups_of(A, n_clusters)
+    assert len(groups) == len(as_sets(groups)) == n_clusters
+    if n_clusters == 11:
+        assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.95
+
+
+def test_groups_that_are_a_large_part_of_the_graph(rng):
+    y = np.repeat([0, 1, 2], [250, 150, 100])
+    i, j = np.triu_indices(y.size, 1)
+    linked = rng.random(i.size) < np.where(y[i] == y[j], 0.12, 0.01)
+    A = graph(i[linked], j[linked], y.size, np.ones)
+    groups = groups_of(A)
+    assert len(groups) == 3
+    assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.98
+
+
+def test_a_star_is_not_many_groups():
+    n = 1_000
+    A = sp.csr_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
+    assert len(groups_of(sp.csr_array(A + A.T))) <= 1
+
+
+def test_two_cliques_joined_by_an_edge():
+    A = cliques(8, 6, links=[(0, 8)])
+    groups = groups_of(A)
+    assert as_sets(groups) == {frozenset(range(8)), frozenset(range(8, 14))}
+    assert all(group.parent == -1 for group in groups)
+
+
+def test_groups_live_at_different_shifts():
+    A = cliques(5, 40, 5, links=[(0, 5), (44, 45)])
+    small, large = ([g for g in groups_of(A) if (len(g.members) > 10) == big] for big in (False, True))
+    assert len(small) == 2
+    assert len(large) == 1
+    assert large[0].shift_to > 4.0 > max(g.shift_to for g in small)
+
+
+def test_parts_that_are_groups_inside_are_preferred_to_the_whole(rng):
+    """Three cliques of ten with a fifth of the edges between them, far from everything else."""
+    A = cliques(10, 10, 10, *[3] * 60).toarray()
+    i, j = np.triu_indices(30, 1)
+    more = rng.random(i.size) < 0.2
+    A[i[more], j[more]] = A[j[more], i[more]] = 1.0
+    found = [g for g in groups_of(sp.csr_array(A)) if g.members[0] < 30]
+    assert [len(g.members) for g in found] == [10, 10, 10]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["equal", "equal-weighted", "degrees", "degrees-weighted"])
+def test_a_graph_without_structure_has_at_most_one_group(kind, seed):
+    rng = np.random.default_rng(seed)
+    n = 400
+    if kind.startswith("equal"):
+        ends = rng.integers(0, n, 8 * n)
+    else:
+        ends = np.repeat(np.arange(n), np.minimum(50, 1 + 3 * rng.pareto(1.5, n)).astype(int))
+        rng.shuffle(ends)
+    half = ends.size // 2
+    A = graph(
+        ends[:half],
+        ends[half : 2 * half],
+        n,
+        (lambda m: rng.exponential(size=m)) if "weighted" in kind else np.ones,
+    )
+    assert len(groups_of(A)) <= 1
+
+
+def test_the_order_of_the_nodes_does_not_matter(rng):
+    A, _ = planted(rng, weights=lambda m: rng.uniform(0.5, 1.0, m))
+    order = rng.permutation(A.shape[0])
+    moved = groups_of(sp.csr_array(A[order][:, order]))
+    assert {frozenset(order[list(s)].tolist()) for s in as_sets(moved)} == as_sets(groups_of(A))
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_the_unit_of_the_weights_does_not_matter(rng, factor):
+    A, _ = planted(rng, weights=lambda m: rng.uniform(0.5, 1.0, m))
+    assert as_sets(groups_of(A * factor)) == as_sets(groups_of(A))
+
+
+def test_nodes_without_edges_are_in_no_group():
+    A = sp.block_diag([cliques(6, 7, 5), np.zeros((4, 4))], format="csr")
+    S = as_similarity(sp.csr_array(A))
+    groups = graph_groups(S, None, Monitor())
+    labels = graph_labels(S, groups)
+    assert len(groups) == 3
+    assert (labels[-4:] == -1).all()
+    assert np.unique(labels[:-4]).size == 3
+
+
+def test_one_edge():
+    A = sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    for n_clusters in (None, 1, 2):
+        (group,) = groups_of(A, n_clusters)
+        assert group.members.tolist() == [0, 1]
+        assert not group.significant
+
+
+def test_a_graph_that_is_one_clique_is_one_group():
+    (group,) = groups_of(cliques(12))
+    assert len(group.members) == 12
+
+
+def test_labels_of_no_groups():
+    assert graph_labels(as_similarity(cliques(3)), []).tolist() == [-1, -1, -1]
+
+
+def test_a_callback_ends_the_search(rng):
+    A, _ = planted(rng)
+    groups = graph_groups(as_similarity(A), None, Monitor(callback=lambda progress: True))
+    assert isinstance(groups, list)
+
+
+def test_evidence_counts_what_is_expected(rng):
+    """4-cliques of a random graph: the bound lies above the number expected, and not far above."""
+    n, degree = 60, 6.0
+    i, j = np.triu_indices(n, 1)
+    p = degree / (n - 1)
+    linked = rng.random(i.size) < p
+    A = graph(i[linked], j[linked], n, np.ones).toarray()
+    A[:4, :4] = 1.0 - np.eye(4)
+    expected = np.log(n * (n - 1) * (n - 2) * (n - 3) / 24 * p**6)
+    assert expected - 2.0 < Null(sp.csr_array(A)).evidence(np.arange(4)) < expected + 8.0
+
+
+def test_compiled_steps_agree_with_the_solver(rng):
+    A, y = planted(rng, weights=lambda m: rng.uniform(0.5, 1.0, m))
+    S, n = as_similarity(A), A.shape[0]
+    start = np.flatnonzero(y == 7)
+    x = Point(start, np.full(start.size, 1.0 / start.size))
+    room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
+    M = S.matrix
+    members, weights, _ = ascend(M.indptr, M.indices, M.data, 3.0, *x, *room, 1e-8, 10**9)
+    problem = make_problem(S, 3.0)
+    assert (
+        problem.recomputed(Point(members, weights)).high - problem.payoffs(Point(members, weights)).f < 1e-6
+    )
+    assert not any(part.any() for part in room[:3])
+    nobody, _, _ = ascend(M.indptr, M.indices, M.data, 1e3, *x, *room, 1e-8, 10**9)
+    assert nobody.size == 0
+
+
+def made(nodes):
+    """A group of some nodes, of equal weights."""
+    nodes = np.asarray(nodes)
+    weights = np.full(nodes.size, 1.0 / nodes.size)
+    return GraphGroup(
+        DominantSet(nodes, weights, 1.0, 0.0, 1.0, None, 1, Status.CONVERGED), 1.0, 2.0, -3.0, True
+    )
+
+
+def test_the_partition_of_a_graph_by_hand():
+    """Two groups, a node with one edge to the first, and one without any."""
+    groups = [made(range(5)), made(range(5, 9))]
+    found = graph_partition(as_similarity(cliques(5, 4, 1, 1, links=[(0, 9)])), groups)
+    np.testing.assert_array_equal(found.labels, [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, -1])
+    # payoffs are 4/5, 3/4, 1/5 and nothing
+    np.testing.assert_allclose(found.probabilities, [*9 * [1.0], 0.25, 0.0])
+    np.testing.assert_allclose(found.rule.roots, np.sqrt([0.8, 0.75]))
+    assert found.sentence == "9% have no edge to any group."
+    whole = as_similarity(cliques(5, 4, 1, links=[(0, 9)]))
+    assert graph_partition(whole, groups).sentence == "every node has an edge to a group."
+
+
+def test_a_group_with_four_fifths_of_its_nodes_in_a_larger_one_is_a_part_of_it():
+    """The smallest such one is its parent."""
+    sets = [range(5), range(1, 9), range(20), range(21, 27), [0, 1, 2, 27, 28], range(9, 13)]
+    found = _nested([made(nodes) for nodes in sets], 30)
+    assert [one.parent for one in found] == [1, 2, -1, -1, -1, 2]
+
+
+def choice_of(**evidence):
+    """Sets of 24 nodes by name: three parts of five and their union, and two others; numbered by evidence."""
+    nodes = {"a": range(5), "b": range(5, 10), "c": range(10, 15), "union": range(15), "d": range(15, 19)}
+    nodes |= {"e": range(19, 24), "pair": range(10), "rest": range(10, 19)}
+    names = sorted(evidence, key=lambda name: evidence[name])
+    sets = [
+        FollowedSet(Point(np.array(nodes[k]), np.full(len(nodes[k]), 1 / len(nodes[k]))), 1.0, None)
+        for k in names
+    ]
+    choice = _Choice(cliques(15, 4, 5), sets, np.array([evidence[k] for k in names]))
+
+    def named(family):
+        return {names[k] for k in family}
+
+    return choice, {name: k for k, name in enumerate(names)}, named
+
+
+def test_fewer_groups_lose_least_evidence():
+    """A union for its parts, or the weakest left out; and never fewer than are wanted."""
+    for union, expected in ((-17.0, {"pair", "d"}), (-3.0, {"a", "b"})):  # it loses 18 - 17, or d loses 5
+        choice, at, named = choice_of(a=-10.0, b=-8.0, d=-5.0, pair=union)
+        assert named(choice.fewer([at["a"], at["b"], at["d"]], 2)) == expected
+    choice, at, named = choice_of(a=-10.0, b=-8.0, c=-6.0, union=-23.9)
+    three = [at["a"], at["b"], at["c"]]
+    assert named(choice.fewer(three, 2)) == {"a", "b"}  # of all three it would leave one
+    assert named(choice.fewer(three, 1)) == {"union"}
+    assert named(choice.fewer(three, 3)) == {"a", "b", "c"}
+
+
+def test_more_groups_are_other_sets_first_and_then_parts():
+    choice, at, named = choice_of(a=-9.0, b=-8.0, c=-7.0, union=-30.0, d=-2.0, e=-3.0)
+    assert named(choice.more([at["union"]], 2)) == {"union", "e"}
+    assert named(choice.more([at["union"]], 3)) == {"union", "d", "e"}
+    assert named(choice.more([at["union"]], 4)) == {"a", "b", "d", "e"}  # as many parts as are wanted
+    assert named(choice.more([at["union"]], 5)) == {"a", "b", "c", "d", "e"}
+    assert named(choice.more([at["union"]], 9)) == {"a", "b", "c", "d", "e"}  # there are no more
+    choice, at, named = choice_of(a=-9.0, b=-8.0, pair=-30.0, c=-5.0, d=-4.0, rest=-10.0)
+    assert named(choice.more([at["pair"], at["rest"]], 3)) == {"pair", "c", "d"}  # 1 is lost, and not 13
