@@ -53,7 +53,7 @@ from dominantsets.labels.clouds import (
     limit,
     within_hull,
 )
-from dominantsets.labels.noise import is_share, noise_level
+from dominantsets.labels.noise import is_share, noise_level, sentence_of
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
@@ -286,10 +286,10 @@ def label_by_clouds(
     if not is_share(noise):
         return Labelling(rule, verdict)
     _, probabilities = located(similarity).label(rule)
-    least = np.full(len(starts), noise_level(np.asarray(probabilities), noise))
-    sentence = f"{noise:.0%} are called noise, as asked: those least typical of their clusters."
-    rule = rule._replace(least=least, background=None, judges=None)
-    return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence))
+    typical = np.asarray(probabilities)
+    level = noise_level(typical, noise)
+    rule = rule._replace(least=np.full(len(starts), level), background=None, judges=None)
+    return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence_of(typical < level, noise)))
 
 
 class _Judged(NamedTuple):

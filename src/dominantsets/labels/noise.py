@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 
 
 def is_share(noise: float | str | None) -> TypeGuard[float]:
@@ -54,7 +54,9 @@ def noise_level(typical: Floats, share: float) -> float:
 def without_noise(labels: Ints, typical: Floats, share: float) -> tuple[Ints, Floats, str]:
     """Labels and probabilities once a share of the objects is called noise, and a sentence that says so."""
     out = typical < noise_level(typical, share)
-    sentence = (
-        f"{out.mean():.0%} are called noise ({share:.0%} asked): those least typical of their clusters."
-    )
-    return np.where(out, -1, labels), np.where(out | (labels < 0), 0.0, typical), sentence
+    return np.where(out, -1, labels), np.where(out | (labels < 0), 0.0, typical), sentence_of(out, share)
+
+
+def sentence_of(out: Flags, share: float) -> str:
+    """What was done about a share of noise."""
+    return f"{out.mean():.0%} are called noise ({share:.0%} asked): those least typical of their clusters."

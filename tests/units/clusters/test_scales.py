@@ -128,8 +128,10 @@ def test_why_what_is_outside_may_be_clusters():
     assert bare(balls=[1]).hidden(1).startswith("no group stands out")
 
 
-def test_when_a_larger_sample_is_looked_at():
+def test_when_a_larger_sample_is_looked_at(monkeypatch):
     """Four times as many, where some of several groups is hardly seen; not for less than twice as many."""
+
+    monkeypatch.setattr("dominantsets.clusters.scales.located", lambda similarity: similarity)
 
     def closer(*sizes, most=1_000, n=9_000):
         balls = [SimpleNamespace(node=SimpleNamespace(size=size)) for size in sizes]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dominantsets import Choice, DominantSets, TriedAffinity
+from dominantsets import Choice, DominantSets, TriedAffinity, as_similarity
 from dominantsets.fitting import contest as choice
 from dominantsets.fitting import samples
 from dominantsets.fitting.contest import choose, unseen
@@ -91,7 +91,7 @@ def test_a_choice_is_printed_as_a_table():
 @pytest.mark.parametrize("count", [50, 51])
 def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
     """Where balls of all objects find more than half of a hundred, nothing is compared on a sample."""
-    whole = SimpleNamespace(spread=lambda _: None)
+    whole = as_similarity(np.eye(4), "sqeuclidean")
     some = SimpleNamespace(n=5_000, whole=whole, balls="sqeuclidean")
     monkeypatch.setattr(choice, "Scales", lambda *_: SimpleNamespace(balls=[None] * count))
     monkeypatch.setattr(choice, "_balls", lambda sample: (sample.balls, {}))

@@ -403,7 +403,7 @@ def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known(monkeypatc
     assert (labels < 0).sum() == 80
     assert every[labels < 0].max() <= every[labels >= 0].min()
     assert share.verdict.noisy
-    assert share.verdict.sentence.startswith("25% are called noise, as asked")
+    assert share.verdict.sentence.startswith("25% are called noise (25% asked)")
     nobody = labelled(S, sample, starts, 0.0)
     assert not nobody.verdict.noisy
     assert (nobody.of(S)[0] >= 0).all()

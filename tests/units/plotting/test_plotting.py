@@ -119,7 +119,8 @@ def test_colours_are_told_apart_by_the_colour_blind():
 def test_a_report_escapes_what_it_shows():
     page = Report("<b>").section("a & b").text("<script>", "note").table(["<"], [["&"]])
     figure, _ = plt.subplots()
-    text = page.figure(figure, "a picture").html()
+    picture, text = page.figure(figure, "a picture"), page.html()
+    assert picture.startswith(b"\x89PNG")
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     assert text.count("<img") == 1
