@@ -11,7 +11,7 @@ only fill up a number: a part of a large one must not halve it. Centres, varianc
 expectation and maximisation, from where the dominant sets stand. The background is one more cloud, which may
 lie anywhere and be as wide as it likes, or a constant density. With one width for all clusters it is k-means.
 
-:func:`climb` is the loop of all mixtures, with covariances (:mod:`dominantsets.labels.ellipses`) or without.
+``climb`` is the loop of all mixtures, with covariances (:mod:`dominantsets.labels.ellipses`) or without.
 """
 
 from __future__ import annotations
