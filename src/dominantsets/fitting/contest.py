@@ -25,6 +25,7 @@ structure have more.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,7 +39,7 @@ from dominantsets.fitting.goodness import Cloud, best_cloud
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.samples import Sample, Way, sample_of
-from dominantsets.fitting.separation import conductances
+from dominantsets.fitting.separation import LEAST, conductances
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
 
@@ -50,6 +51,7 @@ BELIEVED = 0.5  # agreement of parts about a background from which it is one
 CONFIRMED = 0.8  # and from which affinities without one are out (benchmarks/judge.py)
 APART = 0.04  # what a logarithm of conductance is worth beside stability, if K is given (benchmarks/judge.py)
 DIGITS = 2  # of that sum: what differs by less is equal, and balls come first
+HIGHEST = round(1.0 - APART * math.log(LEAST), DIGITS)  # no candidate has more: others are not tried
 MISSING = 2.0  # what a cluster that was asked for is worth: more than stability and separation can bring
 HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
@@ -255,7 +257,10 @@ class _Contest:
             except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
                 self._dropped.append(TriedAffinity(*way, note=f"dropped out: {error}"))
                 continue
-            choice = self._early(self._tried[-1].candidate) if self._wanted is None else None
+            last = self._tried[-1].candidate
+            if self._wanted is not None and round(last.score, DIGITS) >= HIGHEST:
+                break
+            choice = self._early(last) if self._wanted is None else None
             if choice is not None:
                 return choice
         if not self._tried:

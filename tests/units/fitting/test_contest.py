@@ -107,6 +107,15 @@ def test_more_groups_than_a_sample_can_show_are_balls(count, monkeypatch):
     assert choose(some, 7, Monitor()) is compared  # a number that was asked for is looked for on the sample
 
 
+def test_a_score_that_cannot_be_beaten_ends_the_contest():
+    """Two far groups: stable, with no link between them. The score is at its upper bound."""
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [90.0, 0.0]], 30, axis=0)
+    made = DominantSets(2).fit(X).choice_
+    assert made.candidates == [made.taken]
+    assert made.taken.affinity == "sqeuclidean"
+    assert made.taken.score == pytest.approx(1.0 - 0.04 * np.log(1e-6))
+
+
 def test_what_a_candidate_is_worth(monkeypatch):
     """Stability and some separation if a number is given; else its square, and how far groups are apart."""
     X, y = make_blobs(120, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
