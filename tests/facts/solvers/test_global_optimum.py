@@ -104,10 +104,10 @@ def test_no_start_beats_it():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_no_start_beats_it_in_ten_thousand_problems():
+def test_no_start_beats_it_in_three_thousand_problems():
     rng = np.random.default_rng(1)
-    worse = sum(check_never_beaten(*random_rows(rng)) for _ in range(10_000))
-    assert worse > 200
+    worse = sum(check_never_beaten(*random_rows(rng)) for _ in range(3_000))
+    assert worse > 60
 
 
 @pytest.mark.parametrize("seed", range(25))
