@@ -7,6 +7,7 @@ one process; a method that does not take sparse words, or would take minutes, is
 
     python benchmarks/affinity.py                   # writes results/affinity.json, and docs/affinity.png
     python benchmarks/affinity.py --quick           # generated curves of one seed, without writing
+    python benchmarks/affinity.py --again "auto, K" # only these columns; the others stay as they were
     python benchmarks/affinity.py --shapes FILE     # a picture of all shapes with our labels, only
 """
 
@@ -147,6 +148,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--again", nargs="*", metavar="COLUMN", default=[])
     parser.add_argument("--shapes", type=Path, metavar="FILE")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -155,21 +157,26 @@ def main() -> None:
     for k in (3, None):  # compiled before anything is timed
         for method in ("auto", "path", "ellipses", "embedding", "diffusion"):
             METHODS[method][0](make_blobs(300, random_state=0)[0], k)
-    rows, answers = list[dict[str, Any]](), []
+    rows, answers, before = list[dict[str, Any]](), [], {}
+    if args.again:
+        before = {row["name"]: row for row in json.loads(RESULT.read_text(encoding="utf-8"))["rows"]}
     for kind, half, name, X, labellings in data_sets(args.quick):
         known = int(np.unique(labellings[0][labellings[0] >= 0]).size)
         row: dict[str, Any] = {"kind": kind, "half": half, "name": name}
-        row |= {"n": X.shape[0], "d": X.shape[1], "k": known}
+        row |= {"n": X.shape[0], "d": X.shape[1], "k": known} | before.get(name, {})
         for method, (labels, can, must) in METHODS.items():
             if not fits(method, X):
                 continue
             for told in [True] if must else [False] if not can else [True, False]:
+                column = f"{method}, {'K' if told else 'no K'}"
+                if args.again and column not in args.again:
+                    continue
                 began = time.perf_counter()
                 found = labels(X, known if told else None)
                 seconds = time.perf_counter() - began
                 score = agreement(labellings, found)
                 count = int(np.unique(found[found >= 0]).size)
-                row[f"{method}, {'K' if told else 'no K'}"] = [round(score, 3), count, round(seconds, 2)]
+                row[column] = [round(score, 3), count, round(seconds, 2)]
                 if method == "auto" and not told and kind == "curves" and name.endswith("(1)"):
                     answers.append((name[:-4], X, found, score))
         rows.append(row)

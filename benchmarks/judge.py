@@ -82,7 +82,7 @@ def judged(seed: int) -> dict[str, Any] | None:
             "st0": [adjusted_rand_score(plain[p], one) for p, (_, one) in zip(parts, again, strict=True)],
             "noise": float((found < 0).mean()),
             "k": int(groups.max()) + 1,
-            "cmv": float(np.log(conductances(graph, groups)[0]).mean()),
+            "cmv": float(np.log(conductances(graph, groups)).mean()),
         }
     row["auto"] = adjusted_rand_score(y, DominantSets(k).fit(X).labels_)
     row["km"] = adjusted_rand_score(y, KMeans(k, n_init=10, random_state=0).fit_predict(X))

@@ -361,7 +361,7 @@ class _Contest:
 
     def _separation(self, labels: Ints) -> tuple[float, Any]:
         """The mean logarithm of the groups' conductances, and all of them."""
-        logs = np.log(conductances(self._graph, labels)[0])
+        logs = np.log(conductances(self._graph, labels))
         return (float(logs.mean()) if logs.size > 1 else 0.0), logs
 
     def _try(self, way: Way) -> _Tried:

@@ -42,8 +42,8 @@ def neighbour_graph(X: Any, metric: str = "euclidean", density: bool = True) -> 
     return sp.csr_array(graph.maximum(graph.T))
 
 
-def conductances(graph: sp.csr_array, labels: Ints) -> tuple[Floats, Floats]:
-    """The conductance of each group (at least 1e-6), and its share of all links."""
+def conductances(graph: sp.csr_array, labels: Ints) -> Floats:
+    """The conductance of each group, at least 1e-6."""
     groups = int(labels.max(initial=-1)) + 1
     some = np.flatnonzero(labels >= 0)
     member = sp.csr_array((np.ones(some.size), (some, labels[some])), shape=(labels.size, groups))
@@ -53,4 +53,4 @@ def conductances(graph: sp.csr_array, labels: Ints) -> tuple[Floats, Floats]:
     inside = np.asarray(member.multiply(graph @ member).sum(axis=0)).ravel()
     less = np.maximum(np.minimum(volumes, total - volumes), 1e-300)
     cut = np.where(total - volumes > 0.0, np.maximum(volumes - inside, 0.0) / less, 1.0)
-    return np.clip(cut, LEAST, 1.0), volumes / max(total, 1e-300)
+    return np.clip(cut, LEAST, 1.0)
