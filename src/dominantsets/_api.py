@@ -9,7 +9,7 @@ from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
-from dominantsets.fitting.contest import Choice, TriedAffinity
+from dominantsets.fitting.judge import Choice, TriedAffinity
 from dominantsets.fitting.selection import Selection
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.margins import label_margins

@@ -23,8 +23,8 @@ from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
-from dominantsets.fitting.contest import Choice, choose_for, unseen
 from dominantsets.fitting.copies import Copies, Weighted
+from dominantsets.fitting.judge import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.fitting.stream import Stream, can_stream, checked_rows, choice_of_stream, in_balls
@@ -317,7 +317,7 @@ class DominantSets(
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:
         self.similarity_ = similarity
         request = Request(
-            self.n_clusters,
+            self.n_clusters or (self.choice_ and self.choice_.n_clusters),
             self.shift,
             options,
             int(self.min_cluster_size),
