@@ -9,6 +9,7 @@ from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
+from dominantsets.fitting.agreement import Agreement
 from dominantsets.fitting.judge import Choice, TriedAffinity
 from dominantsets.fitting.selection import Selection
 from dominantsets.hierarchy import DominantSetHierarchy, Group
@@ -52,6 +53,7 @@ STUDIES = {  # module of each name
 }
 
 __all__ = [
+    "Agreement",
     "Candidate",
     "Choice",
     "Correlation",

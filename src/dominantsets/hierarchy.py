@@ -189,7 +189,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.affinity_, self.affinity_params_
 
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
-        wanted = self.n_clusters or (self.choice_ and self.choice_.n_clusters)
+        wanted = self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters)
         request = Request(wanted, "auto", SolverOptions(cutoff=2e-12), int(self.min_cluster_size), None)
         plan = plan_of(similarity, request, np.random.RandomState(0), monitor)
         plan.groups()

@@ -5,7 +5,7 @@ between its labels and those that the affinity gives to two subsamples of 70 %, 
 logarithm of the conductances of its clusters on a graph of neighbors
 (:mod:`dominantsets.fitting.separation`). The candidate with the highest
 
-.. math:: t - 0.04\,\bar c + 0.1 \log k + 0.1\,b
+.. math:: t - 0.04\,\bar c + 0.1 \log k + 0.3\,b
 
 is taken, where b is 1 if the affinity finds a background that the subsamples confirm (t of the labels with
 noise is at least 0.8), and 0 otherwise.
@@ -13,7 +13,7 @@ noise is at least 0.8), and 0 otherwise.
 If k is given, there is one candidate per affinity. If k is unknown, every affinity is tried at the number of
 clusters that it finds by itself, and at the number of components that a mixture of normal distributions has
 (:mod:`dominantsets.fitting.mixtures`). All objects are one cluster if no affinity finds more than one by
-itself, unless the components of the mixture are certain.
+itself, unless the components of the mixture are certain, and if the best candidate has t < 0.4.
 
 ``benchmarks/judge.py`` has the sets on which the numbers were chosen, and others.
 """
@@ -31,12 +31,13 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets._typing import Ints
 from dominantsets.clusters.scales import Scales
 from dominantsets.compiled.interrupts import Interrupted, check
+from dominantsets.fitting.agreement import Agreement, expected
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.mixtures import Components, components
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.samples import Sample, Way, sample_of
 from dominantsets.fitting.separation import conductances
-from dominantsets.labels.ellipses import best_ellipses, fit_ellipses, usable
+from dominantsets.labels.ellipses import best_ellipses
 from dominantsets.similarity.elliptic import STARTS
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
@@ -46,9 +47,10 @@ MOST = 100  # clusters above which nothing is compared; half as many, where they
 PART, PARTS = 0.7, 2  # share of the sample in a subsample, and number of subsamples
 BELIEVED = 0.5  # agreement of subsamples about a background, from which objects are labelled noise
 CONFIRMED = 0.8  # agreement from which a background counts for a candidate
-APART, MANY, NOISE = 0.04, 0.1, 0.1  # weights of separation, log k and a background (benchmarks/judge.py)
-DIGITS = 2  # of a score: candidates that differ by less are equal, and the first of them is taken
-CERTAIN = 0.9  # certainty of a mixture from which it is an answer by itself (benchmarks/judge.py)
+APART, MANY, NOISE = 0.04, 0.1, 0.3  # weights of separation, log k and a background (benchmarks/judge.py)
+STABLE = 0.4  # stability that an answer has at least, if k is unknown (benchmarks/judge.py)
+DIGITS = 6  # of a score: candidates that differ by less are equal, and the first of them is taken
+CERTAIN = 0.8  # certainty of a mixture from which it is an answer by itself (benchmarks/judge.py)
 MISSING = 2.0  # taken off for each cluster that is missing: more than stability and separation can bring
 HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
@@ -68,7 +70,7 @@ class TriedAffinity:
     separation : float
         Mean logarithm of their conductances: the lower, the farther apart.
     stability : float
-        Mean adjusted Rand index with the labels of two subsamples, without noise.
+        Mean adjusted Rand index with the labels of subsamples, without noise.
     score : float
         What candidates are compared by: the higher, the better.
     noise : float
@@ -88,6 +90,11 @@ class TriedAffinity:
     noise: float = 0.0
     noise_stability: float = 1.0
     note: str = ""
+
+    @property
+    def reproduced(self) -> float:
+        """Stability of the labels that a fit returns: with noise, unless subsamples find another background."""
+        return self.noise_stability if self.noise and not self.is_noise_doubtful else self.stability
 
     @property
     def is_noise_doubtful(self) -> bool:
@@ -120,6 +127,9 @@ class Choice:
         The number of clusters that the fit is asked for; None if the affinity finds its own.
     interrupted : bool
         Whether Ctrl-C ended it.
+    expected_agreement : Agreement or None
+        The adjusted Rand index with the true groups that is to be expected, and an interval; None for one
+        cluster, and where nothing was compared.
 
     Examples
     --------
@@ -138,6 +148,16 @@ class Choice:
     n_clusters: int | None = None
     interrupted: bool = False
 
+    @property
+    def expected_agreement(self) -> Agreement | None:
+        """What agreement with the true groups is to be expected."""
+        taken = self.taken
+        return expected(taken.reproduced) if taken.n_clusters > 1 and np.isfinite(taken.score) else None
+
+    def asked(self, n_clusters: int | None) -> int | None:
+        """The number of clusters that the fit is asked for, if this one was given."""
+        return n_clusters or self.n_clusters
+
     def __repr__(self) -> str:
         return f"Choice({self.taken.title}, of {len(self.candidates)} tried; print it for the table)"
 
@@ -152,7 +172,8 @@ class Choice:
                 f"{c.n_clusters:9d} {c.separation:11.2f} {c.stability:10.2f} {c.noise:6.0%} {score}{mark}"
             )
             lines.append(f"{c.title:>12} {c.note or numbers}")
-        return "\n".join([*lines, self.reason])
+        agreement = self.expected_agreement
+        return "\n".join([*lines, self.reason, *([] if agreement is None else [str(agreement)])])
 
 
 def unseen(affinity: str, reason: str) -> Choice:
@@ -207,7 +228,6 @@ class _Found:
 
     plain: list[Ints]
     noisy: list[Ints]
-    start: str = ""  # the affinity at whose clusters a mixture begins
 
     def renumbered(self) -> Ints:
         """The labels of the sample without noise, from 0 on."""
@@ -227,16 +247,22 @@ class _Judge:
         self._own: dict[str, int] = {}  # number of clusters that each affinity finds by itself
         self._own_labels: dict[str, list[Ints]] = {}  # without noise and with it
 
-    def usual(self, reason: str, interrupted: bool = False, **what: Any) -> Choice:
-        """The choice where there is nothing to compare."""
-        taken = TriedAffinity(*self._sample.ways(self._wanted)[0], **what, note="not compared")
-        return Choice(taken, [*self._tried, taken], self._sample.n, reason, interrupted=interrupted)
+    def usual(
+        self, reason: str, number: int | None = None, *, found: int = 0, interrupted: bool = False
+    ) -> Choice:
+        """The choice of round clusters, where there is nothing to compare or nothing found."""
+        taken = TriedAffinity(
+            *self._sample.ways(self._wanted)[0], n_clusters=number or found, note="not compared"
+        )
+        candidates = [*self._tried, taken, *self._dropped]
+        return Choice(taken, candidates, self._sample.n, reason, number, interrupted)
 
     def decide(self) -> Choice:
         """The choice."""
         order, random = self._sample.order(), np.random.RandomState(0)
-        size = int(PART * self._sample.n)
-        self._parts = [np.sort(order[random.permutation(self._sample.n)[:size]]) for _ in range(PARTS)]
+        n, order = self._sample.n, order[random.permutation(self._sample.n)]
+        starts = [part * n // PARTS for part in range(PARTS)]  # objects are left out equally often
+        self._parts = [np.sort(np.roll(order, -start)[: int(PART * n)]) for start in starts]
         self._graph = self._sample.graph()
         if self._wanted is not None:
             self._try_all(self._wanted, self._sample.ways(self._wanted))
@@ -245,7 +271,7 @@ class _Judge:
             many = max(self._own, key=lambda title: self._own[title], default="")
             if many and self._own[many] > MOST / 2:
                 reason = f"{many} finds {self._own[many]} clusters, too many for a sample: round clusters."
-                return self.usual(reason, n_clusters=self._own[many])
+                return self.usual(reason, found=self._own[many])
             self._try_numbers()
         if self._monitor.out_of_time():
             return self.usual("The time was up before all were tried: round clusters.")
@@ -273,13 +299,17 @@ class _Judge:
         """Each affinity at its own number of clusters, and all at that of a mixture."""
         numbers = {number for number in self._own.values() if number > 1}
         mixture = self._mixture()
-        if mixture is not None and (numbers or mixture.certainty(self._parts) >= CERTAIN):
+        if mixture is not None and (numbers or self._is_certain(mixture)):
             numbers.add(mixture.number)
         for number in sorted(numbers - {1}):
             ways = self._sample.ways(number)
             if mixture is None or number != mixture.number:
-                ways = [way for way in ways if self._own.get(_title(way), number) == number]
+                ways = [way for way in ways if self._own.get(_title(way)) == number]
             self._try_all(number, ways)
+
+    def _is_certain(self, mixture: Components) -> bool:
+        """Whether a mixture is an answer by itself; on a line flat data have components, too."""
+        return mixture.rows.shape[1] > 1 and mixture.certainty(self._parts) >= CERTAIN
 
     def _mixture(self) -> Components | None:
         """The mixture of the sample, where it has few dimensions."""
@@ -289,7 +319,7 @@ class _Judge:
         return components(rows, self._monitor)
 
     def _try_all(self, number: int, ways: list[Way]) -> None:
-        """Each affinity at a number of clusters; ellipses begin at the clusters of the others."""
+        """Some affinities at a number of clusters."""
         found: dict[str, _Found] = {}
         for way in ways:
             if not self._monitor.out_of_time():
@@ -305,13 +335,7 @@ class _Judge:
 
     def _try(self, way: Way, number: int, found: dict[str, _Found]) -> None:
         """One candidate."""
-        if way[0] == "ellipses":
-            if not any(start in found for start in STARTS):
-                return
-            here = self._ellipses(found)
-            way = ("ellipses", {"start": here.start})
-        else:
-            here = self._clusters(way, number)
+        here = self._ellipses(found) if way[0] == "ellipses" else self._clusters(way, number)
         found[way[0]] = here
         labels = here.renumbered()
         count, noise = int(labels.max(initial=-1)) + 1, float((here.noisy[0] < 0).mean())
@@ -319,10 +343,11 @@ class _Judge:
         noisy = self._agreement(here.noisy) if noise else 1.0
         logs = np.log(conductances(self._graph, labels))
         separation = float(logs.mean()) if count > 1 else 0.0
-        score = noisy if noise and noisy >= BELIEVED else stability
-        score += MANY * math.log(max(count, 1)) - APART * separation - MISSING * max(number - count, 0)
+        candidate = TriedAffinity(*way, count, separation, stability, 0.0, noise, noisy)
+        score = candidate.reproduced - APART * separation + MANY * math.log(max(count, 1))
         score += NOISE if noise and noisy >= CONFIRMED else 0.0
-        self._tried.append(TriedAffinity(*way, count, separation, stability, score, noise, noisy))
+        score -= MISSING * max(number - count, 0)
+        self._tried.append(replace(candidate, score=score))
 
     def _clusters(self, way: Way, number: int) -> _Found:
         """The clusters of an affinity, in the sample and in subsamples."""
@@ -334,25 +359,21 @@ class _Judge:
         return _Found([labels[0] for labels in every], [labels[-1] for labels in every])
 
     def _ellipses(self, found: dict[str, _Found]) -> _Found:
-        """Those of a mixture, begun at the clusters of the affinity from which the sample's ends best."""
+        """Those of a mixture that begins at the clusters of the others, as a fit of ellipses does."""
         rows = self._sample.rows
         assert rows is not None
-        fits = {
-            start: best_ellipses(rows, [found[start].noisy[0]], monitor=self._monitor)
-            for start in STARTS
-            if start in found
-        }
-        best = min((fit.bic(len(rows)), start) for start, fit in fits.items() if fit is not None)[1]
         plain, noisy = [], []
-        for some, labels in zip((slice(None), *self._parts), found[best].noisy, strict=True):
-            fit = best_ellipses(rows[some], [labels], monitor=self._monitor)
+        for j, some in enumerate((np.arange(len(rows)), *self._parts)):
+            here, starts = rows[some], [found[start].noisy[j] for start in STARTS if start in found]
+            fit = best_ellipses(here, starts, monitor=self._monitor)
             if fit is None:
-                raise ValueError("a subsample has no two objects in any cluster")
-            noisy.append(fit.label(rows[some])[0])
+                raise ValueError("no cluster to begin at has two objects")
+            noisy.append(fit.label(here)[0])
             if fit.has_background:
-                fit = fit_ellipses(rows[some], usable(labels), monitor=self._monitor)
-            plain.append(fit.label(rows[some])[0])
-        return _Found(plain, noisy, best)
+                starts = [found[start].plain[j] for start in STARTS if start in found]
+                fit = best_ellipses(here, starts, monitor=self._monitor) or fit
+            plain.append(fit.label(here)[0])
+        return _Found(plain, noisy)
 
     def _agreement(self, labels: list[Ints]) -> float:
         """Mean adjusted Rand index between the labels of the sample and those of each subsample."""
@@ -368,6 +389,9 @@ class _Judge:
     def _best(self) -> Choice:
         """The candidate with the highest score; of equal ones the first."""
         best = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
+        if self._wanted is None and best.reproduced < STABLE:
+            found = f"{best.title} with {best.n_clusters} clusters has the highest score"
+            return self.usual(f"{found}, but is not stable ({best.reproduced:.2f}): one cluster.", 1)
         conductance = np.exp(best.separation)
         reason = (
             f"{best.title} with {best.n_clusters} clusters has the highest score: its clusters are stable "
@@ -378,19 +402,17 @@ class _Judge:
         reason += f"{conductance:.2g})"
         if best.noise and not best.is_noise_doubtful:
             reason += f", in a background of {best.noise:.0%} (with it {best.noise_stability:.2f})"
-        number = self._wanted or best.n_clusters
+        tried = [*self._tried, *self._dropped]
+        number: int | None = self._wanted or best.n_clusters
         if self._wanted is None:
-            own = self._own.get(best.title) == number
-            reason += f"; {number} is the number " + ("that it finds" if own else "of a normal mixture")
-            if own and self._sample.is_part:
-                best, found = replace(best, params=self._params(best)), best
-                self._tried[self._tried.index(found)] = best
-                return Choice(best, self._tried + self._dropped, self._sample.n, f"{reason}.")
-        return Choice(best, self._tried + self._dropped, self._sample.n, f"{reason}.", number)
-
-    def _params(self, candidate: TriedAffinity) -> dict[str, Any]:
-        """The parameters with which an affinity finds its own number of clusters."""
-        return next(way[1] for way in self._sample.ways(None) if _title(way) == candidate.title)
+            is_own = self._own.get(best.title) == number
+            reason += f"; {number} is the number " + ("that it finds" if is_own else "of a normal mixture")
+            if is_own and self._sample.is_part:  # among all objects it may find more
+                own = next(way for way in self._sample.ways(None) if _title(way) == best.title)
+                taken, number = replace(best, params=own[1]), None
+                tried = [taken if one is best else one for one in tried]
+                best = taken
+        return Choice(best, tried, self._sample.n, f"{reason}.", number)
 
     def _one(self) -> Choice:
         """One cluster: no affinity finds more."""

@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.scales import SAMPLE_A_CLUSTER, chosen
 from dominantsets.fitting.separation import neighbour_graph
+from dominantsets.rows.rounding import unrounded
 from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
@@ -31,7 +32,7 @@ class Sample(Protocol):
     n : int
         Objects of the sample.
     is_part : bool
-        Whether there are objects outside the sample, or the sample's are not quite those of the data.
+        Whether there are objects outside the sample.
     rows : ndarray or None
         Coordinates to which mixtures may be fitted: of few dimensions.
     whole : Similarity or None
@@ -79,7 +80,7 @@ class PointSample(Rows):
 
     def __init__(self, X: Any, n_clusters: int | None) -> None:
         super().__init__(X, n_clusters, "sqeuclidean")
-        self._some = np.asarray(self._some, dtype=np.float64)
+        self._some = unrounded(np.asarray(self._some, dtype=np.float64))
         self.rows = self._some if self._d <= MANY else None
 
     def ways(self, n_clusters: int | None) -> list[Way]:
