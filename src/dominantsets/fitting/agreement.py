@@ -1,6 +1,6 @@
 r"""How well clusters will agree with the true groups, from their stability.
 
-On generated sets the mean adjusted Rand index between a partition that :mod:`dominantsets.fitting.judge` takes
+On generated sets the mean adjusted Rand index between what :mod:`dominantsets.fitting.judge` takes
 and the true groups is close to
 
 .. math:: \frac{1}{1 + e^{1.09}\,((1 - t) / t)^{0.64}},

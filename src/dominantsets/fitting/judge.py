@@ -93,7 +93,7 @@ class TriedAffinity:
 
     @property
     def reproduced(self) -> float:
-        """Stability of the labels that a fit returns: with noise, unless subsamples find another background."""
+        """Stability of the labels of a fit: with noise, unless subsamples find another background."""
         return self.noise_stability if self.noise and not self.is_noise_doubtful else self.stability
 
     @property

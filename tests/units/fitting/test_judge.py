@@ -62,11 +62,12 @@ def test_a_choice_is_printed_as_a_table():
     dropped = TriedAffinity("cosine", note="too slow")
     shown = Choice(taken, [taken, other, dropped], 90, "Because.")
     assert repr(shown) == "Choice(path, of 3 tried; print it for the table)"
-    _, first, second, third, last = str(shown).splitlines()
+    _, first, second, third, why, agreement = str(shown).splitlines()
     assert first.split() == ["path", "3", "-4.00", "0.90", "10%", "1.25", "<-", "taken"]
     assert second.split() == ["rbf", "2", "-1.00", "0.80", "0%", "-"]
     assert third.split() == ["cosine", "too", "slow"]
-    assert last == "Because."
+    assert why == "Because."
+    assert agreement == str(shown.expected_agreement)
     assert not taken.is_noise_doubtful
     assert TriedAffinity("a", noise_stability=0.49).is_noise_doubtful
     assert not TriedAffinity("a", noise_stability=0.5).is_noise_doubtful
