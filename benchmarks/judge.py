@@ -107,7 +107,7 @@ def candidates(one: Set) -> Row:
     out: Row = {"name": name, "n": n, "d": d, "k": k, "noise": float((labellings[0] == -1).mean()), "c": []}
     if d <= FEW:
         mixture = components(rows, Monitor())
-        out["mixture"] = [mixture.number, mixture.certainty(parts)]
+        out["mixture"] = [mixture.number, mixture.certainty(rows, parts)]
     numbers = {number for number in NUMBERS if number <= max(2, n // 8)} | {k, *out.get("mixture", [])[:1]}
     for affinity in ("sqeuclidean", "path", "diffusion", "ellipses" if d <= FEW else "embedding"):
         try:

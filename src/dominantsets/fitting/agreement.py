@@ -26,14 +26,20 @@ INTERVALS = (  # up to each agreement, the quantiles 0.1 and 0.9 of the adjusted
 
 
 class Agreement(NamedTuple):
-    """The adjusted Rand index with the true groups that is to be expected.
+    """The adjusted Rand index with the true groups that is to be expected; see :class:`Choice`.
 
-    Attributes
+    Parameters
     ----------
     mean : float
         Its mean.
     low, high : float
-        The interval in which four of five such partitions have it.
+        The interval in which 80% of such partitions have it.
+
+    Examples
+    --------
+    >>> from dominantsets import Agreement
+    >>> print(Agreement(0.8, 0.2, 1.0))  # doctest: +ELLIPSIS
+    Expected agreement with the true groups: 0.80 (adjusted Rand index; ...
     """
 
     mean: float

@@ -309,12 +309,13 @@ class _Judge:
 
     def _is_certain(self, mixture: Components) -> bool:
         """Whether a mixture is an answer by itself; on a line flat data have components, too."""
-        return mixture.rows.shape[1] > 1 and mixture.certainty(self._parts) >= CERTAIN
+        rows = self._sample.rows
+        return rows is not None and rows.shape[1] > 1 and mixture.certainty(rows, self._parts) >= CERTAIN
 
     def _mixture(self) -> Components | None:
         """The mixture of the sample, where it has few dimensions."""
         rows = self._sample.rows
-        if rows is None or self._monitor.out_of_time():
+        if rows is None or (rows == rows[0]).all() or self._monitor.out_of_time():
             return None
         return components(rows, self._monitor)
 

@@ -38,28 +38,25 @@ class Components:
         The mixture, of all rows.
     is_round : bool
         Whether its components are round.
-    rows : ndarray of shape (n, d)
-        The rows.
     """
 
     mixture: Ellipses
     is_round: bool
-    rows: Floats
 
     @property
     def number(self) -> int:
         """Number of components."""
         return self.mixture.n_clusters
 
-    def certainty(self, parts: list[Ints]) -> float:
-        """Mean largest posterior probability, times the agreement with mixtures of some rows."""
-        labels, logs = self.mixture.label(self.rows)[0], self.mixture.logs(self.rows)
+    def certainty(self, rows: Floats, parts: list[Ints]) -> float:
+        """Mean largest posterior probability of the rows, times the agreement with mixtures of some."""
+        labels, logs = self.mixture.label(rows)[0], self.mixture.logs(rows)
         likely = np.exp(logs.max(axis=1) - logsumexp(logs, axis=1))
         agreements = []
         for part in parts:
-            rows = self.rows[part]
-            again = _fitted(rows, _Starts(rows)(self.number), self.is_round)
-            agreements.append(adjusted_rand_score(labels[part], again.label(rows)[0]))
+            some = np.unique(rows[part], axis=0)
+            again = _fitted(some, _Starts(some)(self.number), self.is_round)
+            agreements.append(adjusted_rand_score(labels[part], again.label(rows[part])[0]))
         return float(likely.mean() * np.mean(agreements))
 
 
@@ -74,12 +71,12 @@ class _Starts:
 
 
 def components(rows: Floats, monitor: Monitor) -> Components:
-    """The mixture of some rows that Bayes' information criterion takes.
+    """The mixture of some rows that Bayes' information criterion takes; copies of a row are one.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        The rows.
+        The rows; at least two of them differ.
     monitor : Monitor
         At its time limit the best so far is taken.
 
@@ -96,6 +93,7 @@ def components(rows: Floats, monitor: Monitor) -> Components:
     >>> components(X, Monitor()).number
     3
     """
+    rows = np.unique(rows, axis=0)  # the criterion counts independent rows
     starts, n = _Starts(rows), len(rows)
     best: Components | None = None
     for is_round in (True, False) if rows.shape[1] > 1 else (True,):
@@ -133,7 +131,7 @@ def _best_of(rows: Floats, starts: _Starts, is_round: bool, monitor: Monitor) ->
     for number in range(low + 1, high):
         if number not in fits and not monitor.out_of_time() and criterion(number) < lowest:
             best, lowest = number, fits[number].bic(n)
-    return Components(fits[best], is_round, rows)
+    return Components(fits[best], is_round)
 
 
 def _numbers(most: int) -> Iterator[int]:

@@ -152,6 +152,10 @@ def test_what_cannot_be_looked_at_is_taken_as_it_is():
         DominantSets(2, affinity="auto", affinity_params={"gamma": 1.0}).fit(np.eye(9))
 
 
+def test_equal_rows_are_one_cluster():
+    assert DominantSets().fit(np.ones((40, 2))).n_clusters_ == 1
+
+
 def test_four_groups_of_six_are_four():
     rng = np.random.default_rng(0)
     y = np.repeat(range(4), 6)

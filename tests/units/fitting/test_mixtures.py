@@ -41,11 +41,11 @@ def test_groups_far_apart_are_certain_and_skewed_data_are_not():
     X, _ = make_blobs(300, centers=[(0, 0), (12, 0), (0, 12)], random_state=0)
     found = components(X, Monitor())
     assert (found.number, found.is_round) == (3, True)
-    assert found.certainty(parts) == pytest.approx(1.0, abs=1e-6)
+    assert found.certainty(X, parts) == pytest.approx(1.0, abs=1e-6)
     skewed = np.random.default_rng(0).exponential(size=(300, 2))
     found = components(skewed, Monitor())
     assert found.number > 1
-    assert found.certainty(parts) < 0.9
+    assert found.certainty(skewed, parts) < 0.9
 
 
 def test_many_components_are_found_between_the_steps(monkeypatch):
@@ -57,3 +57,10 @@ def test_many_components_are_found_between_the_steps(monkeypatch):
     assert components(X, Monitor()).number == 5
     assert components(X[:11], Monitor()).number <= 2  # four objects per component, at least
     assert components(X, Monitor(0.0)).number == 1
+
+
+def test_copies_of_a_row_are_one():
+    X, _ = make_blobs(150, centers=[(0, 0), (12, 0), (0, 12)], random_state=0)
+    once, often = components(X, Monitor()), components(np.repeat(X, 5, axis=0), Monitor())
+    assert (once.number, often.number) == (3, 3)
+    assert often.mixture.likelihood == once.mixture.likelihood

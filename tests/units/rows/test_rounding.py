@@ -12,7 +12,7 @@ def test_rounding_is_undone_below_the_last_digit():
     X = np.round(3.0 * rng.normal(size=(200, 4)))
     X[:, 1] = X[:, 1] > 0.0  # two values are classes, not digits
     X[:, 2] = 7.0
-    X[:, 3] = 1e9 * (np.arange(200) == 0) + np.arange(200) % 3  # one far object does not change the digits
+    X[:, 3] = 1e5 * (np.arange(200) == 0) + np.arange(200) % 3  # one far object does not change the digits
     Y = unrounded(X)
     np.testing.assert_array_equal(np.round(Y), X)
     np.testing.assert_array_equal(Y[:, 1:3], X[:, 1:3])
@@ -24,7 +24,8 @@ def test_rounding_is_undone_below_the_last_digit():
 
 def test_what_is_not_rounded_stays():
     rng = np.random.default_rng(0)
-    for exact in (rng.normal(size=(50, 2)), np.repeat([[0.0, 1.0]], 50, axis=0), np.empty((0, 2))):
+    copies = np.repeat(rng.normal(size=(20, 2)), 5, axis=0)  # on no lattice
+    for exact in (copies, rng.normal(size=(50, 2)), np.repeat([[0.0, 1.0]], 50, axis=0), np.empty((0, 2))):
         np.testing.assert_array_equal(unrounded(exact), exact)
 
 
@@ -32,3 +33,10 @@ def test_values_far_apart_are_classes():
     """A difference larger than the deviation is no last digit."""
     X = np.r_[np.zeros(90), 50.0, 100.0][:, None]
     np.testing.assert_array_equal(unrounded(X), X)
+
+
+def test_units_and_float32_do_not_matter():
+    X = np.round(np.random.default_rng(0).normal(size=(300, 2)) * 5.0)
+    Y = (X - X.mean(axis=0)) / X.std(axis=0)
+    np.testing.assert_allclose(unrounded(Y), (unrounded(X) - X.mean(axis=0)) / X.std(axis=0), atol=1e-9)
+    assert len(np.unique(unrounded(Y.astype(np.float32).astype(float)), axis=0)) == 300
