@@ -7,6 +7,7 @@ from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shif
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
+from dominantsets.clusters.proof_file import certify
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.fitting.contest import Choice, TriedAffinity
@@ -79,6 +80,7 @@ __all__ = [
     "Trajectory",
     "TriedAffinity",
     "as_similarity",
+    "certify",
     "correlation_clusters",
     "destabilise",
     "dominant_sets",
