@@ -287,7 +287,7 @@ static double edge(Data *g, long i, long j, double none) {
 /* Similarities ----------------------------------------------------------------------------------------- */
 enum { SQUARES, COSINE, LINEAR, RBF, LAPLACIAN, EUCLIDEAN, PATH, MATRIX, GRAPH };
 static const char *KINDS[] = {"sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "path", "matrix", "graph"};
-typedef struct { int kind; long n, d, terms; double m, gamma, c, size, slack, *U, *b, *own, *A; Data *g; } Sim;
+typedef struct { int kind; long n, d, terms; double m, gamma, c, size, slack, stretch, *U, *b, *own, *A, *T; Data *g; } Sim;
 
 static double between(double *a, double *b, long d, int kind) { /* a product, a distance, or its square */
     double sum = 0;
@@ -354,9 +354,9 @@ static Sim similarity(V *said, Data *g, V *metric) {
         for (long i = 0; i < s.n; i++) s.own[i] = s.size;
         return s;
     }
-    s.terms = s.d;
+    s.terms = s.d; s.stretch = 1;
     for (long i = 0; i < s.n; i++) for (long k = 0; k < s.d; k++) mean[k] += g->x[i * s.d + k] / s.n;
-    double *Y = numbers((double)s.n * s.d), stretch = 1;
+    double *Y = numbers((double)s.n * s.d), stretch = 0;
     for (long i = 0; i < s.n; i++) {
         double length = 0;
         for (long k = 0; k < s.d; k++)
@@ -368,19 +368,19 @@ static Sim similarity(V *said, Data *g, V *metric) {
     s.U = Y;
     if (metric && metric->type) {
         need(metric->type == 'a' && metric->count == s.d, ODD);
-        s.U = numbers((double)s.n * s.d); stretch = 0;
+        s.U = numbers((double)s.n * s.d); s.T = numbers((double)s.d * s.d);
         for (long k = 0; k < s.d; k++) {
             long count;
             double *row = list(&metric->item[k], &count);
             need(count == s.d, ODD);
             for (long j = 0; j < s.d; j++) {
-                stretch += row[j] * row[j];
+                s.T[k * s.d + j] = row[j]; stretch += row[j] * row[j];
                 for (long i = 0; i < s.n; i++) s.U[i * s.d + j] += Y[i * s.d + k] * row[j];
             }
         }
-        stretch = sqrt(stretch);
+        s.stretch = sqrt(stretch);
     }
-    R = longest * stretch;
+    R = longest * s.stretch;
     s.c = s.kind == SQUARES || s.kind == RBF ? 2 : 1;
     for (long i = 0; i < s.n; i++) {
         double square = between(s.U + i * s.d, s.U + i * s.d, s.d, 0);
@@ -422,36 +422,76 @@ static double *times(Sim *s, long *J, double *x, long m) { /* A x; -inf where no
     for (long k = 0; k < m; k++) out[J[k]] -= s->own[J[k]] * x[k];
     return out;
 }
-static double face(Sim *s, long *R, long m, double shift) { /* |C^-1|, at most; -1 where there is no proof */
-    long q = m - 1;
-    double *C = numbers((double)m * m), *row = numbers(m), most = 0, trace = 0, norm = 0;
-    if (m > DENSE) return -1;
-    double corner = pair(s, R[0], R[0]) - shift;
-    for (long i = 0; i < m; i++) for (long j = 0; j < m; j++) {
-        double a = pair(s, R[i], R[j]) - (i == j ? shift : 0);
-        most = fmax(most, fabs(a));
-        if (i && j) C[(i-1) * q + j - 1] = -(a - pair(s, R[i], R[0]) - pair(s, R[0], R[j]) + corner);
-    }
+static int factor(double *C, long q, double slack) { /* the Cholesky factor of C less what may be off, in its place */
+    double trace = 0;
     for (long i = 0; i < q; i++) trace += C[i * q + i];
-    double slack = 4.0 * m * (error(s, 1) + EPS * most) + (m + 1) * EPS * fmax(trace, 1e-300);
+    slack += (q + 2) * EPS * fmax(trace, 1e-300);
     for (long i = 0; i < q; i++) {
         C[i * q + i] -= slack;
         for (long j = 0; j <= i; j++) {
             double sum = C[i * q + j];
             for (long k = 0; k < j; k++) sum -= C[i * q + k] * C[j * q + k];
-            if (i == j && !(sum > 0 && isfinite(sum))) { free(C); return -1; }
+            if (i == j && !(sum > 0 && isfinite(sum))) return 0;
             C[i * q + j] = i == j ? sqrt(sum) : sum / C[j * q + j];
         }
     }
+    return 1;
+}
+static int face_of_products(Sim *s, long *R, long m, double shift, double *moved, double *rise) {
+    long d = s->d, q = m > d ? d : m;
+    double total = 0, reach = 0, *lengths = numbers(s->n), *V = numbers((double)m * d), *mean = numbers(d), *v = numbers(d);
+    double *C = numbers((double)q * q), *F = numbers((double)q * q), *rows = s->kind == COSINE ? s->U : s->g->x, wide;
+    for (long i = 0; i < m; i++) {
+        if (s->own[R[i]] + shift <= 0) return 0;
+        total += 1 / (s->own[R[i]] + shift);
+    }
+    for (long i = 0; i < s->n; i++)
+        lengths[i] = s->stretch * sqrt(s->c * between(rows + i * d, rows + R[0] * d, d, 2));
+    for (long i = 0; i < m; i++) {
+        reach = fmax(reach, lengths[R[i]]);
+        for (long k = 0; k < d; k++) v[k] = sqrt(s->c) * (rows[R[i] * d + k] - rows[R[0] * d + k]);
+        for (long k = 0; k < d; k++) for (long j = 0; j < d; j++)
+            if (s->T ? 1 : k == j) V[i * d + j] += v[k] * (s->T ? s->T[k * d + j] : 1);
+        for (long k = 0; k < d; k++) mean[k] += V[i * d + k] / (s->own[R[i]] + shift) / total;
+    }
+    for (long i = 0; i < m; i++) for (long k = 0; k < d; k++)
+        V[i * d + k] = (V[i * d + k] - mean[k]) / sqrt(s->own[R[i]] + shift);
+    for (long i = 0; i < q; i++) for (long j = 0; j < q; j++) {
+        if (m <= d) C[i * q + j] = between(V + i * d, V + j * d, d, 0);
+        else for (long k = 0; k < m; k++) C[i * q + j] += V[k * d + i] * V[k * d + j];
+    }
+    wide = s->kind == SQUARES ? reach : sqrt(s->size);
+    for (double share = 0.5; share > 0x1p-40; share *= 0.5) {
+        for (long i = 0; i < q * q; i++) F[i] = (i % (q + 1) ? 0 : 1 - share) - C[i];
+        if (!factor(F, q, 2 * EPS * (m + s->terms + 16) * total * reach * wide)) continue;
+        for (long i = 0; i < m; i++) moved[i] = (2 + 2 * reach * sqrt(total) / share) / (s->own[R[i]] + shift);
+        for (long i = 0; i < s->n; i++) rise[i] = 2 + (lengths[i] + reach) * sqrt(total) / share;
+        return 1;
+    }
+    return 0;
+}
+static int face(Sim *s, long *R, long m, double shift, double *moved, double *rise) { /* whether f is shown to be concave */
+    long q = m - 1;
+    if (s->kind <= LINEAR && face_of_products(s, R, m, shift, moved, rise)) return 1;
+    if (m > DENSE) return 0;
+    double *C = numbers((double)m * m), *row = numbers(m), most = 0, norm = 0, sum, corner = -shift;
+    for (long i = 0; i < m; i++) for (long j = 0; j < m; j++) {
+        double a = pair(s, R[i], R[j]) - (i == j ? shift : 0);
+        most = fmax(most, fabs(a));
+        if (i && j) C[(i-1) * q + j - 1] = -(a - pair(s, R[i], R[0]) - pair(s, R[0], R[j]) + corner);
+    }
+    if (!factor(C, q, 4.0 * m * (error(s, 1) + EPS * most))) { free(C); return 0; }
     for (long j = 0; j < q; j++) /* columns of the inverse of the factor */
         for (long i = j; i < q; i++) {
-            double sum = i == j;
+            sum = i == j;
             for (long k = j; k < i; k++) sum -= C[i * q + k] * row[k];
             row[i] = sum / C[i * q + i];
             norm += row[i] * row[i];
         }
     free(C);
-    return norm;
+    for (long i = 0; i < m; i++) moved[i] = 2 * norm * (i ? sqrt(m) : m);
+    for (long i = 0; i < s->n; i++) rise[i] = s->size * 2 * norm * (sqrt(m) * q + m);
+    return 1;
 }
 static double bound(Sim *s, V *boxes, double shift, char *among) { /* of f + shift over the boxes of a proof */
     long count, cuts, n = 0, d = s->d, depth = 0, *axis = wholes(get(boxes, "axis"), &count, -1, d);
@@ -525,7 +565,7 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
     long *apart = wholes(get(c, "apart"), &a, 0, n), *undecided = wholes(get(c, "undecided"), &u, 0, n);
     for (long k = 0; k < a; k++) among[apart[k]] = 0;
     for (long k = 0; k < m; k++) { r[J[k]] -= shift * x[k]; f += x[k] * r[J[k]]; inside[J[k]] = 1; held[J[k]] = x[k]; }
-    double high = -INFINITY, low = INFINITY, outside = -INFINITY, rest = -INFINITY, among_count = 0;
+    double high = -INFINITY, low = INFINITY, outside = -INFINITY, among_count = 0;
     long others = 0, q = 0, *R = room(m + u, sizeof(long)), all = 0, *live = room(n, sizeof(long));
     for (long k = 0; k < m; k++) { inside_all &= among[J[k]]; low = fmin(low, r[J[k]]); high = fmax(high, r[J[k]]); }
     for (long k = 0; k < u; k++) inside[undecided[k]] |= 2;
@@ -536,7 +576,6 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
         among_count++; live[all++] = i;
         if (inside[i] & 1) continue;
         others++; outside = fmax(outside, r[i]);
-        if (!inside[i]) rest = fmax(rest, r[i]);
     }
     gap = fmax(gap, outside) - f;
     double margin = f - outside, value = f + shift, spread = high - low + 2 * E;
@@ -545,10 +584,11 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
     say("value", fabs(value - number(get(c, "value"))) <= 4 * E);
     say("gap", fabs(fmax(gap, 0) - number(get(c, "gap"))) <= 4 * E);
     say("margin", claimed->type ? fabs(margin - number(claimed)) <= 4 * E : !others);
-    double norm = face(s, R, q, shift), moved = 2 * norm * sqrt(q), doubt = 0;
-    int proved = norm >= 0 && f - rest > spread * (1 + s->size * moved * (sqrt(q) + q - 1));
+    double *moved = numbers(q + all), *rise = numbers(n), doubt = 0;
+    int proved = face(s, R, q, shift, moved, rise);
+    for (long i = 0; i < n && proved; i++) proved = !among[i] || inside[i] || f - r[i] > spread * (1 + rise[i]);
     for (long k = 0; k < q && proved; k++)
-        if (held[R[k]] <= spread * moved * (k ? 1 : sqrt(q))) { doubt += held[R[k]]; proved = inside[R[k]] >= 2; }
+        if (held[R[k]] <= spread * moved[k]) { doubt += held[R[k]]; proved = inside[R[k]] >= 2; }
     proved = proved && doubt < 0.5;
     int strict = truth(get(c, "strict")), tie = u || (margin <= spread && s->kind >= PATH);
     if (strict >= 0) say("strict", strict ? (proved ? 1 : q > DENSE || tie ? -1 : 0) : proved ? 0 : -1);
@@ -557,7 +597,7 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
         double unit = 0, top = INFINITY;
         for (long k = 0; k < m; k++) unit += (s->own[J[k]] + shift) * x[k] * x[k];
         if (boxes->type) top = bound(s, boxes, shift, among);
-        else if (face(s, live, all, shift) >= 0) top = value + 2 * (fmax(gap, 0) + 2 * E);
+        else if (face(s, live, all, shift, moved, rise)) top = value + 2 * (fmax(gap, 0) + 2 * E);
         say("global_gap", top < INFINITY ? top - value <= number(best) + 8 * error(s, among_count) : -1);
         say("proven", truth(get(c, "proven")) != 1 || number(best) <= 1.000001e-6 * unit);
     }

@@ -131,10 +131,11 @@ class Similarity:
             Y = data if self.kind in ("cosine", "linear") else data - data.mean(axis=0)
             lengths = np.sqrt(np.square(Y).sum(axis=1))
             Y = Y / np.where(lengths > 0.0, lengths, 1.0)[:, None] if self.kind == "cosine" else Y
-            self.T, self.U, R = np.eye(self.terms), Y, float(lengths.max())
+            self.T, self.stretch, self.U = np.eye(self.terms), 1.0, Y
             if metric is not None:
                 self.T = np.array(metric, dtype=float)
-                self.U, R = Y @ self.T, R * float(np.linalg.norm(self.T))
+                self.stretch, self.U = float(np.linalg.norm(self.T)), Y @ self.T
+            R = float(lengths.max()) * self.stretch
             squares = np.square(self.U).sum(axis=1)
             self.c, self.b = (2.0, -squares) if apart else (1.0, 0.0 * squares)
             self.own = m + (0.0 if apart else squares) if self.kind in PRODUCTS else m or 1.0
@@ -183,19 +184,30 @@ class Similarity:
         Per unit of error in payoffs it bounds how far weights of the maximum there lie from x, and how much
         payoffs of other objects rise on the way.
         """
-        m, none = len(R), (None, False)
+        m, kappa = len(R), self.kappa(shift)[R]
+        if self.kind in PRODUCTS and kappa.min() > 0.0:
+            rows = self.U if self.kind == "cosine" else self.data
+            V = math.sqrt(self.c) * (rows - rows[R[0]])  # differences of data: no digits are lost
+            lengths, V = np.sqrt(np.square(V).sum(axis=1)) * self.stretch, V[R] @ self.T
+            reach, total = float(lengths[R].max()), float((1.0 / kappa).sum())
+            W = (V - (V / kappa[:, None]).sum(axis=0) / total) / np.sqrt(kappa)[:, None]
+            C = W.T @ W if m > W.shape[1] else W @ W.T
+            wide = reach if self.kind == "sqeuclidean" else math.sqrt(self.size)
+            slack = 2.0 * EPS * (m + self.terms + 16) * total * reach * wide
+            for room in 0.5 ** np.arange(1, 40):
+                if factor((1.0 - room) * np.eye(len(C)) - C, slack) is not None:
+                    moved = math.sqrt(total) / room
+                    return (2.0 + 2.0 * reach * moved) / kappa, 2.0 + (lengths + reach) * moved
         if m > DENSE:
-            return none
+            return None, None
         B = self.block(R, R) - shift * np.eye(m)
         C = -(B[1:, 1:] - B[1:, :1] - B[:1, 1:] + B[0, 0])
-        slack = 4.0 * m * (self.error(1) + EPS * np.abs(B).max()) + (m + 1) * EPS * max(np.trace(C), 1e-300)
-        try:
-            L = np.linalg.cholesky(C - slack * np.eye(m - 1))
-        except np.linalg.LinAlgError:
-            return none
+        L = factor(C, 4.0 * m * (self.error(1) + EPS * np.abs(B).max()))
+        if L is None:
+            return None, None
         moved = np.full(m, 2.0 * float(np.square(np.linalg.inv(L)).sum()) * math.sqrt(m))
         moved[0] *= math.sqrt(m)
-        return moved, self.size * float(moved.sum())
+        return moved, np.full(self.n, self.size * float(moved.sum()))
 
     def bound(self, boxes, shift, among):
         """The largest bound of f + shift over the boxes of a proof (README.md, "Best")."""
@@ -216,6 +228,15 @@ class Similarity:
             top = max(top, self.m + best - p @ p + float(np.square(0.5 * (high - low)).sum()) + shift)
         need(not stack and kappa.min() > 0.0, "the boxes of a proof are not complete, or no proof here.")
         return top
+
+
+def factor(C, slack):
+    """The Cholesky factor of C less a bound of its error, and of the factor's; None where there is none."""
+    slack += (len(C) + 2) * EPS * max(float(np.trace(C)), 1e-300)
+    try:
+        return np.linalg.cholesky(C - slack * np.eye(len(C)))
+    except np.linalg.LinAlgError:
+        return None
 
 
 def rational(sim, J, weights, shift):
@@ -260,7 +281,7 @@ def check_cluster(c, sim, left, say, exact):
     moved, rise = sim.face(R, shift)
     if moved is not None:
         doubtful = held <= spread * moved
-        clear = float(f) - max(r[rest], default=-math.inf) > spread * (1.0 + rise)
+        clear = (float(f) - r[rest] > spread * (1.0 + rise[rest])).all()
         proved = bool(clear and np.isin(R[doubtful], undecided).all() and held[doubtful].sum() < 0.5)
     if c["strict"] is not None:
         tie = undecided.size or (margin <= spread and sim.kind in ("path", "matrix", "graph"))
