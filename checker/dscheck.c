@@ -675,7 +675,7 @@ int main(int count, char **arguments) {
     *body++ = 0;
     long found = 0;
     for (line = strtok(raw, " "); line && found < 5; line = strtok(NULL, " ")) words[found++] = line;
-    need(found == 5 && !line, "this file is no certificate.");
+    need(found == 5 && !line && !strcmp(words[3], "sha256"), "this file is no certificate.");
     need(!strcmp(words[2], "1"), "the certificate has another format, and this program reads format 1.");
     Sha s;
     sha_start(&s);

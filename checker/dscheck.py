@@ -40,7 +40,7 @@ def read(path):
     with open(path, "rb") as stream:
         first, _, rest = stream.read().partition(b"\n")
     words = first[:200].decode("latin-1").split(" ")
-    need(words[:2] == ["dominantsets", "certificate"] and len(words) == 5, "this file is no certificate.")
+    need(len(words) == 5 and words[0::3] == ["dominantsets", "sha256"], "this file is no certificate.")
     need(words[2] == "1", f"the certificate has format {words[2][:20]}, and this program reads format 1.")
     need(
         hashlib.sha256(rest).hexdigest() == words[4], "the certificate was cut or edited: its digest differs."

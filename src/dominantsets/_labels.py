@@ -186,23 +186,25 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         self.selection_ = self.selection_.with_margins(margins, labels)
         return as_given(similarity, margins)
 
-    def certify(self, path: str) -> list[str]:
+    def certify(self, path: str, *, with_data: bool = False) -> list[str]:
         """Write the clusters and their labels to a file that a program without this package checks.
 
-        The program is ``checker/dscheck.py`` (Python and NumPy) or ``checker/dscheck.c``: it reads the file and
-        the data, recomputes every claim, and says which holds. See :func:`dominantsets.certify` for clusters
-        without labels. With ``sample_weight`` the file is about the rows repeated as often as they count.
+        The program is ``checker/dscheck.py`` (Python and NumPy) or ``checker/dscheck.c``: it reads the file
+        and the data, recomputes every claim, and says which holds. See :func:`dominantsets.certify` for
+        clusters without labels. With ``sample_weight`` it is about rows repeated as often as they count.
 
         Parameters
         ----------
         path : str
             The file, for example ``"fit.cert"``.
+        with_data : bool, default=False
+            Whether to write the data beside it in any case, as ``fit.cert.npy`` (a graph: ``.npz``).
 
         Returns
         -------
         list of str
-            The files that were written. The second one has the data, where the clusters are those of
-            coordinates, edges or rows that were made from yours.
+            The files that were written. The second one has the data, where they are asked for, or where the
+            clusters are those of coordinates, edges or rows that were made from yours.
 
         Examples
         --------
@@ -210,8 +212,9 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         >>> import numpy as np
         >>> from dominantsets import DominantSets
         >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+        >>> model = DominantSets(2, affinity="sqeuclidean").fit(X)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     written = DominantSets(2, affinity="sqeuclidean").fit(X).certify(os.path.join(folder, "fit.cert"))
+        ...     written = model.certify(os.path.join(folder, "fit.cert"))
         >>> [os.path.basename(name) for name in written]
         ['fit.cert']
         """
@@ -222,7 +225,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             clusters, labels = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
         self._require_whole("certify", labels.size)
         said = self._stated_labels(clusters, labels)
-        made = "" if copies is None else "each object as often as it counts"
+        made = "the data as they were clustered" if with_data else ""
+        made = made if copies is None else "each object as often as it counts"
         return write_certificate(self.similarity_, clusters, said, path, made)
 
     def _require_whole(self, name: str, count: int) -> None:
@@ -234,7 +238,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             )
 
     def _stated_labels(self, clusters: list[DominantSet], labels: Ints) -> dict[str, Any]:
-        """Labels, their rule in words and where possible in numbers, and how many members have another one."""
+        """Labels, their rule in words or numbers, and how many members have another one."""
         scores = stated_scores(self._rule, self.similarity_)
         rule = "other" if scores is None else "scores"
         if self._rule is None:

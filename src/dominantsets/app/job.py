@@ -306,6 +306,13 @@ class Result:
         }
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
+    def certify(self, path: Any) -> list[str]:
+        """Write the certificate and the data as they were clustered: the two files of a checker."""
+        try:
+            return self.model.certify(str(path), with_data=True)
+        except OSError as error:
+            raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
+
     def picture(self) -> Any:
         """The clusters in the plane, or the similarity matrix where only pairs are known."""
         from dominantsets.plotting import ClusterDisplay, SimilarityDisplay, plt

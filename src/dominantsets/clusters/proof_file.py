@@ -1,4 +1,4 @@
-"""Certificates as files that anybody can check: ``checker/README.md`` has the format, and a program beside it.
+"""Certificates as files that anybody can check: ``checker/README.md`` has the format.
 
 The first line names the format, its version and the SHA-256 of the rest, which is JSON. What is claimed is
 computed here again, of the clusters as they are; a set that is no solution of the similarity is refused.
@@ -23,8 +23,7 @@ from dominantsets.clusters.replacing import replacing
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.faces import EPS
-from dominantsets.similarity.low_rank import LowRank
-from dominantsets.similarity.stated import Stated, stated
+from dominantsets.similarity.stated import PRODUCTS, stated
 from dominantsets.solvers import DominantSet, GlobalOptimum
 from dominantsets.solvers.box_proof import prove
 from dominantsets.solvers.result import PROVEN
@@ -81,7 +80,7 @@ def write_certificate(
     path: str,
     made: str = "",
 ) -> list[str]:
-    """The same with labels. ``made`` says how the objects came about, if they are not those that were given."""
+    """The same with labels; ``made`` says how the data came about, if they are to be written too."""
     path = os.fspath(path)
     one = stated(similarity)
     one = one._replace(made=one.made or made)
@@ -90,7 +89,7 @@ def write_certificate(
         | {"scipy": version("scipy"), "python": platform.python_version()},
         "similarity": {"kind": one.kind, "words": one.words, **one.numbers},
         "data": {"form": one.form, "sha256": one.digest(), "made": one.made, "objects": similarity.n},
-        "clusters": _claims(similarity, clusters, one),
+        "clusters": _claims(similarity, clusters, one.kind in PRODUCTS),
         "labels": labels,
     }
     lines = ",\n".join(f" {json.dumps(name)}: {_written(value)}" for name, value in content.items())
@@ -121,27 +120,29 @@ def _write(path: str, content: Any) -> None:
         stream.write(content)
 
 
-def _claims(similarity: Similarity, clusters: list[DominantSet], one: Stated) -> list[dict[str, Any]]:
+def _claims(similarity: Similarity, clusters: list[DominantSet], boxed: bool) -> list[dict[str, Any]]:
     left = np.ones(similarity.n, dtype=bool)
     claims = []
     for k, cluster in enumerate(clusters):
-        claims.append(_claim(k, similarity.for_cluster(k), cluster, left))
+        claims.append(_claim(k, similarity.for_cluster(k), cluster, left, boxed))
         left[cluster.members] = False
     return claims
 
 
-def _claim(k: int, similarity: Similarity, cluster: DominantSet, left: Flags) -> dict[str, Any]:
+def _claim(k: int, similarity: Any, cluster: DominantSet, left: Flags, boxed: bool) -> dict[str, Any]:
     """What is claimed of one cluster, after a look whether it is so."""
     members, weights, shift = cluster.members, cluster.weights, cluster.shift
     r = np.asarray(similarity.gradient(members, weights), dtype=np.float64)
     r[members] -= shift * weights
     f = float(weights @ r[members])
-    near = 8.0 * (bounds_of(similarity).rounding_of(members.size) + 4.0 * EPS * abs(shift)) + 1e-9 * cluster.unit
+    near = (
+        8.0 * (bounds_of(similarity).rounding_of(members.size) + 4.0 * EPS * abs(shift)) + 1e-9 * cluster.unit
+    )
     if not (abs(f + shift - cluster.value) <= near and r[members].max() - f <= cluster.gap + near):
         raise ValueError(
-            f"cluster {k} is no set of this similarity: its value is {cluster.value:.9g}, and {f + shift:.9g} with "
-            "these similarities; pass the similarity that it was found with. Sets around seeds, of weighted "
-            "objects and of at least min_members objects have no certificate of this form."
+            f"cluster {k} is no set of this similarity: its value is {cluster.value:.9g}, and "
+            f"{f + shift:.9g} with these similarities; pass the similarity that it was found with. Sets "
+            "around seeds, of weighted objects and of at least min_members objects have no certificate."
         )
     outside = np.ones(similarity.n, dtype=bool)
     outside[members] = False
@@ -158,7 +159,9 @@ def _claim(k: int, similarity: Similarity, cluster: DominantSet, left: Flags) ->
     gap = max(float(r[members].max()) - f, -np.inf if margin is None else -margin, 0.0)
     inside = outside.copy()
     inside[members] = True
-    global_gap, boxes = _best(similarity, cluster, inside, f)
+    gap_of_all, boxes = cluster.global_gap, None
+    if gap_of_all is not None and boxed:
+        gap_of_all, boxes = _best(similarity, cluster, inside, f, gap_of_all)
     metric = getattr(similarity, "transform", None)
     return {
         "members": members.tolist(),
@@ -171,7 +174,7 @@ def _claim(k: int, similarity: Similarity, cluster: DominantSet, left: Flags) ->
         "undecided": cluster.undecided.tolist(),
         "among": among,
         "apart": apart.tolist(),
-        "global_gap": global_gap,
+        "global_gap": gap_of_all,
         "proven": cluster.proven,
         "boxes": boxes,
         "metric": None if metric is None else metric.tolist(),
@@ -181,22 +184,17 @@ def _claim(k: int, similarity: Similarity, cluster: DominantSet, left: Flags) ->
 
 
 def _best(
-    similarity: Similarity, cluster: DominantSet, inside: Flags, f: float
-) -> tuple[float | None, dict[str, Any] | None]:
-    """The bound of what other sets may have more, and boxes that prove it, where products of rows have them."""
-    gap = cluster.global_gap
-    if gap is None:
-        return None, None
+    similarity: Any, cluster: DominantSet, inside: Flags, f: float, gap: float
+) -> tuple[float, dict[str, Any] | None]:
+    """The bound of what other sets may have more, and boxes that prove it."""
     objects = np.flatnonzero(inside)
-    if not isinstance(similarity, LowRank):
-        return float(gap), None
     rows: Floats = similarity.rows_of(objects)
     squares = np.square(rows).sum(axis=1)
     kappa = np.broadcast_to(similarity.formula.diagonal(squares) + cluster.shift, objects.size)
     if float(kappa.min()) <= 0.0:
-        return float(gap), None
+        return gap, None
     bias = similarity.formula.bias(squares)
-    shown = max(float(gap), SAFE * PROVEN * cluster.unit) if cluster.proven else float(gap)
     bias = np.zeros(objects.size) if bias is None else bias
+    shown = max(gap, SAFE * PROVEN * cluster.unit) if cluster.proven else gap
     boxes = prove(similarity.formula.root * rows, bias, kappa, similarity.formula.offset, f + shown)
-    return (float(gap), None) if boxes is None else (shown, boxes._asdict())
+    return (gap, None) if boxes is None else (shown, boxes._asdict())

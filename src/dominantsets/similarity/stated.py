@@ -1,7 +1,7 @@
 """What a similarity is, for a program that knows nothing of this package: a formula, its numbers, its data.
 
-The formulas are those of ``checker/README.md``. A kind that is no formula of the rows that were given, such as
-a diffusion map, states the formula of what it made of them; these data then go into a file of their own.
+The formulas are those of ``checker/README.md``. A kind that is no formula of the rows that were given, such
+as a diffusion map, states the formula of what it made of them; these data then go into a file of their own.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.path import Path
 
 _AS_GIVEN = Recipe("as given", LINEAR, None)  # rows neither centred nor scaled
+PRODUCTS = ("sqeuclidean", "cosine", "linear")  # of rows: their f has bounds by boxes
 _WORDS = {
     "sqeuclidean": "a_ij = M - |x_i - x_j|^2, M = {offset!r}",
     "euclidean": "a_ij = M - |x_i - x_j|, M = {offset!r}",
@@ -106,7 +107,9 @@ def stated(similarity: Similarity) -> Stated:
     """What a similarity is; a kind that states more than its matrix registers it here."""
     n = similarity.n
     require_memory(8 * n * n, f"the {n:,} × {n:,} similarities that a certificate of this kind is about", "")
-    return Stated("matrix", {}, "matrix", similarity.toarray(), _MADE.get(type(similarity), "its similarities"))
+    return Stated(
+        "matrix", {}, "matrix", similarity.toarray(), _MADE.get(type(similarity), "its similarities")
+    )
 
 
 _MADE: dict[type, str] = {
@@ -120,8 +123,8 @@ def _known(rows: Rows) -> Rows:
     """Rows that can be read."""
     if isinstance(rows, Detached):
         raise ValueError(
-            f"a saved model keeps what new objects need, not its {rows.n:,} training rows, which a certificate "
-            "is about; write it before saving the model, or fit again."
+            f"a saved model keeps what new objects need, not its {rows.n:,} training rows, which a "
+            "certificate is about; write it before saving the model, or fit again."
         )
     return rows
 
@@ -154,14 +157,16 @@ def _of_places(similarity: EmbeddingBalls) -> Stated:
 def _of_kernel(similarity: Kernel) -> Stated:
     name = getattr(similarity.formula, "name", None)
     if name is None:
-        return stated.dispatch(Similarity)(similarity)  # type: ignore[no-any-return]
+        return stated.dispatch(Similarity)(similarity)
     numbers = {"offset": similarity.formula.M} if name == "euclidean" else {"gamma": similarity.gamma}
-    return Stated(name, {key: float(value) for key, value in numbers.items()}, "rows", _known(similarity.rows))
+    return Stated(
+        name, {key: float(value) for key, value in numbers.items()}, "rows", _known(similarity.rows)
+    )
 
 
 @stated.register(FromDistances)
 def _of_distances(similarity: FromDistances) -> Stated:
-    return stated.dispatch(Similarity)(similarity)  # type: ignore[no-any-return]
+    return stated.dispatch(Similarity)(similarity)
 
 
 @stated.register(Dense)

@@ -31,7 +31,7 @@ class Boxes(NamedTuple):
 
 
 def prove(U: Floats, b: Floats, kappa: Floats, constant: float, target: float) -> Boxes | None:
-    """Boxes around all points :math:`U^T x` of which none has an f above ``target``; None if it takes too many.
+    """Boxes around all points :math:`U^T x`, none with an f above ``target``; None if it takes too many.
 
     Parameters
     ----------

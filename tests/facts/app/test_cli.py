@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import dscheck
 import matplotlib as mpl
 import networkx as nx
 import numpy as np
@@ -313,6 +314,30 @@ def test_the_set_around_a_seed(iris, tmp_path):
         wrong = run("cluster", iris, "--label-column", "target", *arguments)
         assert wrong.exit_code == 2
         assert words in wrong.output
+
+
+@pytest.mark.parametrize("options", [(), ("--scale", "standard"), ("--affinity", "diffusion")])
+def test_a_certificate_of_a_table(options, iris, tmp_path, capsys):
+    certificate = tmp_path / "fit.cert"
+    result = run(
+        "cluster", iris, "--label-column", "target", *options, "-o", tmp_path / "l.csv",
+        "--certificate", certificate,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert dscheck.main([str(certificate), f"{certificate}.npy"]) in (0, 3), capsys.readouterr().out
+    wrong = run("cluster", iris, "--label-column", "target", "--seed", "7", "--certificate", certificate)
+    assert wrong.exit_code == 2
+    assert "leave out" in wrong.output
+
+
+def test_a_certificate_of_a_network(tmp_path, capsys):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1\nb,c,1\na,c,1\nd,e,1\ne,f,1\nd,f,1\n")
+    result = run(
+        "cluster", tmp_path / "edges.csv", "--format", "edges", "-q", "--certificate", tmp_path / "fit.cert"
+    )
+    assert result.exit_code == 0, result.output
+    assert dscheck.main([str(tmp_path / "fit.cert"), str(tmp_path / "fit.cert.npz")]) in (0, 3)
+    assert "0 fail" in capsys.readouterr().out
 
 
 def test_seeds_by_name(tmp_path):
