@@ -40,10 +40,13 @@ def read(path):
     with open(path, "rb") as stream:
         first, _, rest = stream.read().partition(b"\n")
     words = first[:200].decode("latin-1").split(" ")
-    need(len(words) == 5 and words[0::3] == ["dominantsets", "sha256"], "this file is no certificate.")
-    need(words[2] == "1", f"the certificate has format {words[2][:20]}, and this program reads format 1.")
+    need(len(words) == 5 and words[:2] == ["dominantsets", "certificate"], "this file is no certificate.")
     need(
-        hashlib.sha256(rest).hexdigest() == words[4], "the certificate was cut or edited: its digest differs."
+        words[2:4] == ["1", "sha256"],
+        f"the certificate has format {words[2][:20]}, not 1: get a newer program.",
+    )
+    need(
+        hashlib.sha256(rest).hexdigest() == words[4], "the certificate was cut or edited: the digest differs."
     )
     return json.loads(rest, parse_constant=lambda name: need(False, f"the certificate has a number {name}."))
 

@@ -91,7 +91,7 @@ def test_files_that_are_no_certificates_are_refused_in_a_sentence(tmp_path, caps
         (data.read_bytes(), "no certificate"),
         (raw[: len(raw) // 2], "cut or edited"),
         (raw.replace(b'"gap"', b'"gab"', 1), "cut or edited"),
-        (raw.replace(b"certificate 1 ", b"certificate 2 ", 1), "reads format 1"),
+        (raw.replace(b"certificate 1 ", b"certificate 2 ", 1), "has format 2, not 1"),
     ]:
         other.write_bytes(content)
         assert words in sentence(other, data, capsys)
