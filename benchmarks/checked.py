@@ -104,7 +104,8 @@ def reorder(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
 
 def relabel(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
     said, count = content["labels"], len(content["clusters"])
-    core = {i for c in content["clusters"] for i in c["members"]}
+    clusters = enumerate(content["clusters"])
+    core = {i for k, c in clusters for i in c["members"] if said["labels"][i] == k}  # others are elsewhere
     checked = [i for i in range(len(said["labels"])) if said["rule"] != "other" or i in core]
     if count < 2 or not checked:
         return False

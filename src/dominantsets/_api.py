@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dominantsets.auditing import Audit, AuditedCluster, audit
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
@@ -53,6 +54,8 @@ STUDIES = {  # module of each name
 }
 
 __all__ = [
+    "Audit",
+    "AuditedCluster",
     "Candidate",
     "Choice",
     "Correlation",
@@ -80,6 +83,7 @@ __all__ = [
     "Trajectory",
     "TriedAffinity",
     "as_similarity",
+    "audit",
     "certify",
     "correlation_clusters",
     "destabilise",

@@ -40,7 +40,7 @@ def test_version_and_help():
     assert run("demonstrate").exit_code == 2
     pages = {
         name: run(name, "--help").output
-        for name in ("demo", "cluster", "predict", "hierarchy", "segment", "info")
+        for name in ("demo", "cluster", "predict", "hierarchy", "audit", "segment", "info")
     }
     for name, page in pages.items():
         assert name in run("--help").output
@@ -328,6 +328,41 @@ def test_a_certificate_of_a_table(options, iris, tmp_path, capsys):
     wrong = run("cluster", iris, "--label-column", "target", "--seed", "7", "--certificate", certificate)
     assert wrong.exit_code == 2
     assert "leave out" in wrong.output
+
+
+def test_an_audit_of_a_column(iris, tmp_path):
+    moves, page = tmp_path / "moves.csv", tmp_path / "audit.html"
+    result = run(
+        "audit",
+        iris,
+        "--labels",
+        "target",
+        "--scale",
+        "standard",
+        "--draws",
+        3,
+        "-o",
+        moves,
+        "--report",
+        page,
+    )
+    assert result.exit_code == 0, result.output
+    assert "Score 0." in result.stdout
+    table = pd.read_csv(moves)
+    assert list(table.columns) == ["object", "label", "suggested", "urgency"]
+    assert (table["urgency"] > 0).sum() == (table["label"] != table["suggested"]).sum()
+    html = page.read_text(encoding="utf-8")
+    assert "iris.csv" in html
+    assert html.count("<table") == 3
+    assert run("audit", iris, "--labels", "nothing").exit_code == 2
+    assert run("audit", iris).exit_code == 2
+
+
+def test_an_audit_of_names_and_of_similarities(tmp_path):
+    (tmp_path / "names.csv").write_text("x,who\n0,a\n1,a\n2,b\n9,b\n10,b\n11,b\n12,b\n")
+    result = run("audit", tmp_path / "names.csv", "--labels", "who", "--draws", 0, "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert "2,b,a," in result.stdout
 
 
 def test_a_certificate_of_a_network(tmp_path, capsys):
