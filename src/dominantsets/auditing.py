@@ -49,7 +49,8 @@ CHANCE = 0.01  # largest probability of a valley by chance from which a cluster 
 DRAWN = 1_000  # largest number of objects of a draw of structureless data
 
 
-class AuditedCluster(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class AuditedCluster:
     """What an audit found of one cluster.
 
     Attributes
@@ -74,8 +75,8 @@ class AuditedCluster(NamedTuple):
     size: int
     cohesion: float
     found: DominantSet
-    leave: Ints
-    join: Ints
+    leave: Ints = field(repr=False)
+    join: Ints = field(repr=False)
     is_two: bool | None
 
     @property
