@@ -38,6 +38,19 @@ def distances(X: Any) -> Any:
     return np.sqrt(np.square(X[:, None] - X[None]).sum(axis=2))
 
 
+def tied(seed: int) -> tuple[Any, Any]:
+    """A similarity of a few whole numbers, with ties and flat faces, and its data."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 14)), int(rng.integers(1, 3))
+    kind = ("sqeuclidean", "path", "linear", "precomputed", "euclidean", "graph", "cosine")[seed % 7]
+    X: Any = rng.integers(0, 5, (n, d)).astype(float) + float(kind == "cosine")
+    if kind in ("precomputed", "graph"):
+        A = np.triu(rng.integers(0, 3, (n, n)), 1).astype(float)
+        A[0, 1] = 1.0
+        X, kind = sp.csr_array(A + A.T) if kind == "graph" else A + A.T, "precomputed"
+    return as_similarity(X, kind), X
+
+
 def data_of(seed: int, affinity: str) -> Any:
     """Data for an affinity: rows, a matrix, or a graph."""
     X = groups(seed, d=2 + seed % 3)

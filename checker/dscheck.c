@@ -598,7 +598,7 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
         for (long k = 0; k < m; k++) unit += (s->own[J[k]] + shift) * x[k] * x[k];
         if (boxes->type) top = bound(s, boxes, shift, among);
         else if (face(s, live, all, shift, moved, rise)) top = value + 2 * (fmax(gap, 0) + 2 * E);
-        say("global_gap", top < INFINITY ? top - value <= number(best) + 8 * error(s, among_count) : -1);
+        say("global_gap", top - value <= number(best) + 8 * error(s, among_count) ? 1 : boxes->type ? 0 : -1);
         say("proven", truth(get(c, "proven")) != 1 || number(best) <= 1.000001e-6 * unit);
     }
     for (long k = 0; k < m; k++) left[J[k]] = 0;

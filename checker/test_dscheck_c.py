@@ -49,6 +49,18 @@ def test_fits(number, seed, program, tmp_path, capsys):
     assert both(program, capsys, *cases.written(X, params, tmp_path)) in (0, 3)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_ties_and_flat_faces(program, tmp_path, capsys):
+    for seed in range(105):
+        S, X = cases.tied(seed)
+        found = cases.solve(S, shift=1.5) if seed % 3 else cases.global_optimum(S, shift=1.5)
+        files = cases.certify(S, found, str(tmp_path / "fit.cert"))
+        assert both(program, capsys, files[0], files[1] if len(files) > 1 else cases.saved(X, tmp_path)) in (
+            0,
+            3,
+        )
+
+
 @pytest.mark.parametrize("name", cases.LIES)
 def test_lies(name, program, tmp_path, capsys):
     _, lie, data = cases.told(cases.LIES[name], tmp_path)
