@@ -333,6 +333,7 @@ static Sim similarity(V *said, Data *g, V *metric) {
     need(s.kind <= GRAPH, "this kind of similarity is not known.");
     s.m = maybe(said, "offset") ? number(get(said, "offset")) : 0;
     s.gamma = maybe(said, "gamma") ? number(get(said, "gamma")) : 0;
+    need((s.gamma > 0) == (s.kind == RBF || s.kind == LAPLACIAN), "gamma is wrong for this kind.");
     s.n = g->n; s.d = g->d; s.g = g; s.c = 1; s.terms = 1; m = s.m;
     s.own = numbers(s.n); s.b = numbers(s.n);
     int graph = g->starts != NULL;
@@ -580,6 +581,7 @@ static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
     gap = fmax(gap, outside) - f;
     double margin = f - outside, value = f + shift, spread = high - low + 2 * E;
     V *claimed = get(c, "margin");
+    printf("%s: %ld of %.0f of %ld objects, numbers up to %.1e\n", where, m, among_count, n, 4 * E);
     say("members", inside_all);
     say("value", fabs(value - number(get(c, "value"))) <= 4 * E);
     say("gap", fabs(fmax(gap, 0) - number(get(c, "gap"))) <= 4 * E);

@@ -110,13 +110,12 @@ class Similarity:
     """A of a formula and data. ``size`` and ``terms`` say how far rounding may put its weighted means off."""
 
     def __init__(self, said, data, metric):
-        self.kind, self.m, self.gamma = (
-            said["kind"],
-            *(float(said.get(key, 0)) for key in ("offset", "gamma")),
-        )
+        self.m, self.gamma = (float(said.get(key, 0)) for key in ("offset", "gamma"))
+        self.kind = said["kind"]
         self.data, self.terms, self.slack, self.c = data, 1, 0.0, 1.0
         apart, m = self.kind in ("sqeuclidean", "rbf"), self.m
         need(self.kind in (*PRODUCTS, *KERNELS, "path", "matrix", "graph"), f"{self.kind} is no kind I know.")
+        need((self.gamma > 0.0) == (self.kind in ("rbf", "laplacian")), "gamma is wrong for this kind.")
         if self.kind == "path":
             self.A, self.own, self.size = m - minimax(data, int(said["min_samples"])), m, m
             self.n, self.terms = len(self.A), 1 if isinstance(data, tuple) else data.shape[1]
@@ -257,7 +256,7 @@ def rational(sim, J, weights, shift):
     return P @ x, x
 
 
-def check_cluster(c, sim, left, say, exact):
+def check_cluster(c, sim, left, where, say, exact):
     """Recompute the claims of one cluster; its members."""
     J, x, shift, n = np.array(c["members"]), np.array(c["weights"], dtype=float), float(c["shift"]), sim.n
     ordered = J.ndim == 1 and J.shape == x.shape and (np.diff(J) > 0).all() and J[0] >= 0 and J[-1] < n
@@ -274,6 +273,7 @@ def check_cluster(c, sim, left, say, exact):
     others = np.setdiff1d(np.flatnonzero(among), J)
     outside = max(r[others], default=-math.inf)
     gap, margin, value = float(max(*r[J], outside) - f), float(f - outside), float(f) + shift
+    print(f"{where}: {len(J)} of {among.sum()} of {n} objects, numbers up to {4.0 * E:.1e}")
     say("members", bool(among[J].all()))
     say("value", abs(value - c["value"]) <= 4.0 * E)
     say("gap", abs(max(gap, 0.0) - c["gap"]) <= 4.0 * E)
@@ -358,7 +358,7 @@ def main(arguments):
             if sim is None or c["metric"]:
                 sim = Similarity(said["similarity"], data, c["metric"])
             left = np.ones(sim.n, dtype=bool) if left is None else left
-            clusters.append(check_cluster(c, sim, left, say, exact))
+            clusters.append(check_cluster(c, sim, left, where, say, exact))
             sims.append(sim)
             left[clusters[-1]] = False
         where = "file"
