@@ -105,7 +105,7 @@ def reorder(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
 def relabel(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
     said, count = content["labels"], len(content["clusters"])
     clusters = enumerate(content["clusters"])
-    core = {i for k, c in clusters for i in c["members"] if said["labels"][i] == k}  # others are elsewhere
+    core = {i for k, c in clusters for i in c["members"] if said["labels"][i] == k}  # others are strays
     checked = [i for i in range(len(said["labels"])) if said["rule"] != "other" or i in core]
     if count < 2 or not checked:
         return False
@@ -146,7 +146,7 @@ def isolate(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
 
 
 def miscount(content: dict[str, Any], rng: np.random.Generator) -> None:
-    content["labels"]["elsewhere"][0] += 1
+    content["labels"]["strays"][0] += 1
 
 
 LIES: dict[str, Lie] = {
@@ -163,7 +163,7 @@ LIES: dict[str, Lie] = {
     "another formula": reform,
     "other data": refer,
     "no object outside": isolate,
-    "members elsewhere miscounted": miscount,
+    "strays miscounted": miscount,
 }
 
 

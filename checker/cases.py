@@ -263,8 +263,8 @@ def _swap(content: Content) -> None:
     members[0], members[1] = members[1], members[0]
 
 
-def _elsewhere(content: Content) -> None:
-    content["labels"]["elsewhere"][0] += 1
+def _strays(content: Content) -> None:
+    content["labels"]["strays"][0] += 1
 
 
 def _other_data(content: Content) -> None:
@@ -296,7 +296,7 @@ LIES: dict[str, Lie] = {
     "a label of a score moved": (_of_rule("refine"), _move_label),
     "a label of a member moved": (_of("path"), _move_core_label),
     "noise hidden": (_of_rule(None), _hide_noise),
-    "members elsewhere miscounted": (_of("path"), _elsewhere),
+    "strays miscounted": (_of("path"), _strays),
     "other data": (_peeled, _other_data),
     "another constant of the formula": (_peeled, _formula("offset", 1.001)),
     "another width of a kernel": (_of("rbf"), _formula("gamma", 1.001)),
@@ -311,7 +311,7 @@ LIES: dict[str, Lie] = {
 }
 
 
-def told(lie: Lie, folder: Path) -> tuple[Path, Path, Path]:
+def lied(lie: Lie, folder: Path) -> tuple[Path, Path, Path]:
     """A certificate as it was, the lie about it, and the data."""
     make, change = lie
     honest, data = make(folder)

@@ -625,17 +625,17 @@ static double *scores_of(V *of, Sim *s, long *K) {
 }
 static void labels_of(V *said, long **J, long *m, Sim *sims, long K) {
     long n = sims[0].n, count, k_, *labels = wholes(get(said, "labels"), &count, -1, K), *cores = room(n, sizeof(long));
-    V *elsewhere = get(said, "elsewhere"), *given = get(said, "scores");
+    V *strays = get(said, "strays"), *given = get(said, "scores");
     char *rule = word(get(said, "rule"));
     need(count == n, "labels are no numbers, one per object.");
     for (long i = 0; i < n; i++) cores[i] = -1;
-    int same = elsewhere->type == 'a' && elsewhere->count == K;
+    int same = strays->type == 'a' && strays->count == K;
     for (long k = K - 1; k >= 0; k--) {
         long other = 0;
         for (long j = 0; j < m[k]; j++) { cores[J[k][j]] = k; other += labels[J[k][j]] != k; }
-        same = same && number(&elsewhere->item[k]) == other;
+        same = same && number(&strays->item[k]) == other;
     }
-    say("elsewhere", same);
+    say("strays", same);
     int members = !strcmp(rule, "members"), average = !strcmp(rule, "average"), scored = !strcmp(rule, "scores"), ok = 1;
     if (!members && !average && !scored) { say("labels", -1); return; }
     double *S = numbers((double)n * K), *back = NULL, *judges = NULL, *least = NULL, *rest = NULL, near = 0;

@@ -309,7 +309,7 @@ def check_labels(said, clusters, sims, say):
     cores = np.full(n, -1)
     for k in range(len(clusters) - 1, -1, -1):
         cores[clusters[k]] = k
-    say("elsewhere", said["elsewhere"] == [int((labels[J] != k).sum()) for k, J in enumerate(clusters)])
+    say("strays", said["strays"] == [int((labels[J] != k).sum()) for k, J in enumerate(clusters)])
     away, held = np.zeros(n), cores >= 0
     if rule == "members":
         scores, held = np.zeros((n, len(clusters))), held | True

@@ -36,7 +36,7 @@ def test_every_fit_is_accepted(number, seed, tmp_path, capsys):
 
 @pytest.mark.filterwarnings("ignore")
 def test_ties_and_flat_faces_are_accepted(tmp_path, capsys):
-    """What cannot be told there is not checked; no claim of the library fails."""
+    """What rounding hides there is not checked; no claim of the library fails."""
     whole = 0
     for seed in range(210):
         S, X = cases.tied(seed)
@@ -52,7 +52,7 @@ def test_ties_and_flat_faces_are_accepted(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", cases.LIES)
 def test_every_lie_is_refused(name, tmp_path, capsys):
-    honest, lie, data = cases.told(cases.LIES[name], tmp_path)
+    honest, lie, data = cases.lied(cases.LIES[name], tmp_path)
     if honest.read_bytes() != lie.read_bytes() and name != "a local optimum called the best":
         assert check(honest, data) in (0, 3), capsys.readouterr().out
     assert check(lie, data) in (1, 2), capsys.readouterr().out
@@ -145,8 +145,7 @@ def test_structures_that_are_damaged_are_refused(tmp_path, capsys):
             content = json.loads(json.dumps(whole))
             content["clusters"][0][key] = value
             cases.signed(content, tmp_path / "other.cert")
-            told = check(tmp_path / "other.cert", data)
-            assert told in (0, 1, 2, 3), (key, value)
+            assert check(tmp_path / "other.cert", data) in (0, 1, 2, 3), (key, value)
     capsys.readouterr()
 
 

@@ -63,7 +63,7 @@ def test_ties_and_flat_faces(program, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", cases.LIES)
 def test_lies(name, program, tmp_path, capsys):
-    _, lie, data = cases.told(cases.LIES[name], tmp_path)
+    _, lie, data = cases.lied(cases.LIES[name], tmp_path)
     assert both(program, capsys, lie, data) in (1, 2)
 
 

@@ -243,12 +243,12 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         rule = "other" if scores is None else "scores"
         if self._rule is None:
             rule = "average" if self.assign == "average" else "members"
-        elsewhere = [int((labels[c.members] != k).sum()) for k, c in enumerate(clusters)]
+        strays = [int((labels[c.members] != k).sum()) for k, c in enumerate(clusters)]
         return {
             "rule": rule,
             "assign": self.assign,
             "noise": self.selection_.noise,
-            "elsewhere": elsewhere,
+            "strays": strays,
             "labels": labels.tolist(),
             "scores": None if scores is None else scores | {"only_members": self.noise == "cores"},
         }

@@ -1,4 +1,4 @@
-r"""An audit of anybody's clusters: would each be a dominant set, and which objects would not stay?
+r"""An audit of the clusters of any method: would each be a dominant set, and which objects would not stay?
 
 The *core* of a cluster C is the dominant set among its own members at the scale at which it has nine tenths
 of them: a wrong member or two are no part of it. From there a solver climbs among all objects. The larger the
@@ -443,12 +443,12 @@ def _null(
             continue
         size = min(len(rows), DRAWN)
         shape = (size, lengths.size)
-        cloud = rng.normal(size=shape) if draw % 2 == 0 else rng.uniform(-np.sqrt(3.0), np.sqrt(3.0), shape)
-        cloud = (cloud * lengths) @ axes
+        drawn = rng.normal(size=shape) if draw % 2 == 0 else rng.uniform(-np.sqrt(3.0), np.sqrt(3.0), shape)
+        drawn = (drawn * lengths) @ axes
         labels = np.zeros(size, dtype=np.int64)
         if count > 1:
-            labels = np.asarray(KMeans(count, n_init=1, random_state=seed).fit(cloud).labels_, dtype=np.int64)
-        out[draw] = _score(as_similarity(cloud, affinity, **(params or {})), labels)
+            labels = np.asarray(KMeans(count, n_init=1, random_state=seed).fit(drawn).labels_, dtype=np.int64)
+        out[draw] = _score(as_similarity(drawn, affinity, **(params or {})), labels)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Certificates as files that anybody can check: ``checker/README.md`` has the format.
+"""Certificates as files, for programs without this package: ``checker/README.md`` has the format.
 
 The first line names the format, its version and the SHA-256 of the rest, which is JSON. What is claimed is
 computed here again, of the clusters as they are; a set that is no solution of the similarity is refused.

@@ -1,4 +1,4 @@
-r"""Boxes that prove a bound of f over the simplex, so that anybody can check it without a search.
+r"""Boxes that prove a bound of f over the simplex, to be checked without a search.
 
 With the rows u of low-rank similarities, biases b and :math:`w = U^T x`, Proposition 1 of
 docs/theory-global.md without its last two sums is

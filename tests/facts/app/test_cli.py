@@ -359,8 +359,8 @@ def test_an_audit_of_a_column(iris, tmp_path):
 
 
 def test_an_audit_of_names_and_of_similarities(tmp_path):
-    (tmp_path / "names.csv").write_text("x,who\n0,a\n1,a\n2,b\n9,b\n10,b\n11,b\n12,b\n")
-    result = run("audit", tmp_path / "names.csv", "--labels", "who", "--draws", 0, "-o", "-")
+    (tmp_path / "names.csv").write_text("x,name\n0,a\n1,a\n2,b\n9,b\n10,b\n11,b\n12,b\n")
+    result = run("audit", tmp_path / "names.csv", "--labels", "name", "--draws", 0, "-o", "-")
     assert result.exit_code == 0, result.output
     assert "2,b,a," in result.stdout
 
