@@ -76,7 +76,7 @@ static void sha_end(Sha *s, char *hex) {
     while (s->held != 56) sha_add(s, &zero, 1);
     for (int i = 0; i < 8; i++) last[i] = bits >> (56 - 8 * i) & 255;
     sha_add(s, last, 8);
-    for (int i = 0; i < 8; i++) sprintf(hex + 8 * i, "%08x", (unsigned)s->h[i]);
+    for (int i = 0; i < 8; i++) snprintf(hex + 8 * i, 9, "%08x", (unsigned)s->h[i]);
 }
 
 /* JSON ------------------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static Data load(const char *path, const char *form, char *hex) {
             need(g.n == g.d, "the data are no square matrix.");
             for (long i = 0; i < g.n; i++) g.x[i * g.n + i] = 0.0;
         }
-        sha_add(&s, head, sprintf(head, "%ld %ld\n", g.n, g.d));
+        sha_add(&s, head, snprintf(head, sizeof head, "%ld %ld\n", g.n, g.d));
         for (long i = 0; i < g.n; i++)
             for (long j = 0; j < g.d; j++) {
                 double v = g.x[i * g.d + j];
@@ -268,7 +268,7 @@ static Data load(const char *path, const char *form, char *hex) {
         g.starts[i + 1] = held;
     }
     g.d = held;
-    sha_add(&s, head, sprintf(head, "%ld %ld\n", g.n, held));
+    sha_add(&s, head, snprintf(head, sizeof head, "%ld %ld\n", g.n, held));
     for (long i = 0; i <= g.n; i++) { int64_t v = g.starts[i]; sha_add(&s, &v, 8); }
     for (long k = 0; k < held; k++) { int64_t v = g.tails[k]; sha_add(&s, &v, 8); }
     sha_add(&s, g.x, 8 * held);
@@ -687,7 +687,7 @@ int main(int count, char **arguments) {
     at = body;
     V said = value(0), *clusters = get(&said, "clusters"), *labels = get(&said, "labels"), *about = get(&said, "data");
     blank();
-    need(!*at && clusters->type == 'a', ODD);
+    need(!*at && at == raw + size && clusters->type == 'a', ODD);
     Data data = load(arguments[2], word(get(about, "form")), hex);
     need(!strcmp(hex, word(get(about, "sha256"))), "the data are not those of the certificate: digests differ.");
     Sim *sims = room(clusters->count, sizeof(Sim));
@@ -696,11 +696,11 @@ int main(int count, char **arguments) {
     memset(left, 1, data.n);
     for (long k = 0; k < clusters->count; k++) {
         V *metric = get(&clusters->item[k], "metric");
-        sprintf(where, "cluster %ld", k);
+        snprintf(where, sizeof where, "cluster %ld", k);
         sims[k] = k && !metric->type ? sims[k-1] : similarity(get(&said, "similarity"), &data, metric);
         cluster(&clusters->item[k], &sims[k], left, &J[k], &m[k]);
     }
-    strcpy(where, "file");
+    snprintf(where, sizeof where, "file");
     if (labels->type && clusters->count) labels_of(labels, J, m, sims, clusters->count);
     printf("%ld claims hold, %ld fail, %ld not checked\n", said_[2], said_[1], said_[0]);
     return said_[1] ? 1 : said_[0] ? 3 : 0;

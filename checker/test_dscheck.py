@@ -13,6 +13,8 @@ import dscheck
 import numpy as np
 import pytest
 
+from dominantsets.similarity import AFFINITIES
+
 CHECKER = Path(dscheck.__file__)
 NAMES = [name for name, _, _ in cases.fits(0)]
 
@@ -32,6 +34,11 @@ def test_every_fit_is_accepted(number, seed, tmp_path, capsys):
     assert "FAILS" not in text, text
     unchecked = [line for line in text.splitlines() if line.endswith("not checked") and "labels" not in line]
     assert all("global_gap" in line for line in unchecked[:-1]), text
+
+
+def test_every_affinity_is_among_the_fits():
+    named = {params["affinity"] for _, _, params in cases.fits(0)}
+    assert set(AFFINITIES) == named
 
 
 @pytest.mark.filterwarnings("ignore")

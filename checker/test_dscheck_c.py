@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -96,6 +97,15 @@ def test_damaged_files(program, tmp_path, capsys):
                     [program, *map(str, paths)], capture_output=True, check=False, timeout=60
                 )
                 assert run.returncode in (0, 2)
+
+
+def test_what_follows_the_json_is_not_ignored(program, tmp_path, capsys):
+    certificate, data = cases.written(cases.groups(0), {"affinity": "sqeuclidean"}, tmp_path)
+    body, other = certificate.read_bytes().partition(b"\n")[2], tmp_path / "other.cert"
+    for tail in (b"\0more", b"{}", b" x"):
+        digest = hashlib.sha256(body + tail).hexdigest()
+        other.write_bytes(f"dominantsets certificate 1 sha256 {digest}\n".encode() + body + tail)
+        assert both(program, capsys, other, data) == 2
 
 
 def test_structures_that_are_damaged(program, tmp_path, capsys):
