@@ -24,24 +24,6 @@ TRIED = (False, "which values are tried: a choice, and others would do")
 REASONS: dict[str, dict[str, tuple[bool, str]]] = {
     "clusters/balls.py": {"distinct: 1 -> 2": ROOM},
     "clusters/checkpoint.py": {"Checkpoint.save: 2 -> 3": (False, "at which line a warning points")},
-    "fitting/contest.py": {
-        "_Contest._separation: cut.size > 1 -> cut.size >= 1": (
-            False,
-            "one group, and all of the others noise",
-        ),
-        "_Contest._try: noisy < 0 -> noisy <= 0": (
-            False,
-            "how parts agree about a background where there is none: they do",
-        ),
-        "_Contest._clouds: 0 -> 1": (False, "a start that is tried twice"),
-        ": 2.0 -> 3.0": TRIED,
-        "_Contest._asks_clouds: rows.shape[1] + 2 -> rows.shape[1] - 2": SIZE,
-        "_Contest._early: if cloud is not None and cloud.is_round and cloud.is_significant -> if not "
-        "(cloud is not None and cloud.is_round and cloud.is_significant)": SLOW,
-        "_random: 0 -> 1": CHANCE,
-        "_Contest._early: last.n_clusters > 1 and last.separation <= np.log(2.0 * LEAST) -> "
-        "last.n_clusters > 1 or last.separation <= np.log(2.0 * LEAST)": SLOW,
-    },
     "clusters/claims.py": {
         "Claims._is_new: 0 -> 1": (True, "a set has at least one object"),
         "Claims._is_new: 1 -> 2": ROOM,
@@ -76,13 +58,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fillers: t <= max(tree.place(node)[1], t.min()) -> t < max(tree.place(node)[1], t.min())": TIE,
         "fillers: 0.0 -> 1.0": (False, "a group that explains less than a nat of all objects: not seen"),
         "fillers: 1 -> 2": NEGATIVE,
-    },
-    "fitting/goodness.py": {
-        "best_cloud: cloud.lift > best[round_].lift -> cloud.lift >= best[round_].lift": TIE,
-        "best_cloud: True -> False": (
-            False,
-            "where only round clouds can be fitted: no data are known for it",
-        ),
     },
     "clusters/graph_ladder.py": {
         "Ladder._solve: if self._monitor.due() -> if not self._monitor.due()": (

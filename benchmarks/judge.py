@@ -1,19 +1,25 @@
-"""Rules by which ``affinity="auto"`` may take a candidate when the number of clusters is given.
+"""Rules by which ``affinity="auto"`` may take an affinity and a number of clusters, and the one that it has.
 
-Each candidate is fitted to random sets (``_drawn.py``) and to two parts of each, 70 % of the objects; rules
-take one of the candidates without a look at the groups. Even seeds are for choosing, odd ones for reporting.
+    python benchmarks/judge.py candidates --seeds 0:470   # every affinity at every number: what rules look at
+    python benchmarks/judge.py calls --seeds 20000:20200  # DominantSets() and DominantSets(k), as written
+    python benchmarks/judge.py nulls --seeds 0:1500       # sets without groups: how many clusters are found
+    python benchmarks/judge.py tables                     # of what is there: results/judge.json
 
-    python benchmarks/judge.py --seeds 400     # all that build/judge.jsonl lacks, then results/judge.json
-    python benchmarks/judge.py --only-rules    # rules again, of what is there
+Sets are drawn by ``_drawn.py``. Even seeds are for choosing, odd ones for reporting; the shapes and tables of
+DOMINANTSETS_DATA (at most 2,000 objects, tables z-scored) were not chosen on. Lines are kept in build/.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -23,170 +29,330 @@ from _machine import machine, pin_threads
 if __name__ == "__main__":
     pin_threads(1)
 import numpy as np
-from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import GaussianMixture
 
-from _drawn import draw
+import _drawn
+from _real import available, folder, shape, shape_names
 from dominantsets import DominantSets
+from dominantsets.fitting.mixtures import components
 from dominantsets.fitting.separation import conductances, neighbour_graph
+from dominantsets.rows.rounding import unrounded
+from dominantsets.solvers import Monitor
 
 HERE = Path(__file__).parent
-KEPT, RESULT = HERE.parent / "build" / "judge.jsonl", HERE / "results" / "judge.json"
+KEPT, RESULT = HERE.parent / "build", HERE / "results" / "judge.json"
 PART, PARTS = 0.7, 2
-LARGEST = 2_000  # objects of a set; of more, a sample
-FEW = 10  # features up to which ellipses are a candidate, and above which an embedding is one
-BELIEVED, CONFIRMED, APART = 0.5, 0.8, 0.04  # as in dominantsets.fitting.contest
+LARGEST, LARGEST_REAL = 1_000, 2_000  # objects of a set; of more, a sample
+FEW = 10  # features up to which ellipses and mixtures are candidates, and above which an embedding is one
+NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 40, 50)
+BELIEVED, CONFIRMED = 0.5, 0.8  # as in dominantsets.fitting.judge
+RELIABLE = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)  # expected agreements, in bins
 
-Candidate = dict[str, Any]
+Row = dict[str, Any]
+Set = tuple[str, np.ndarray, list[np.ndarray]]
 
 
-def candidates(d: int, k: int) -> dict[str, dict[str, Any] | None]:
-    """Affinities with their parameters, in the order of the contest."""
-    ways: dict[str, dict[str, Any] | None] = {"sqeuclidean": None, "path": {"min_samples": 5}}
+def sets(kind: str, seeds: range) -> Iterator[Set]:
+    """Name, rows and labellings of the sets of a kind."""
+    random = np.random.RandomState(0)
+    if kind == "null":
+        for seed in seeds:
+            r = np.random.default_rng([77, seed])
+            d, n = int(r.choice([1, 2, 2, 3, 4, 6, 9])), int(np.exp(r.uniform(np.log(30), np.log(2_000))))
+            X, y = _drawn.null(r, n, d)
+            yield f"null {seed}", X, [y]
+        return
+    for seed in seeds:
+        family, X, y = _drawn.draw(seed)
+        some = np.sort(np.random.RandomState(0).permutation(len(X))[:LARGEST])
+        yield f"{family}#{seed}", X[some], [y[some]]
+    if not available():
+        return
+    for name in shape_names():
+        X, labellings = shape(name)
+        some = np.sort(random.permutation(len(X))[:LARGEST_REAL])
+        yield f"shape:{name}", X[some], [y[some] for y in labellings]
+    for path in sorted((folder() / "tabular").glob("*.npz")):
+        with np.load(path, allow_pickle=True) as file:
+            X, y = np.asarray(file["X"], dtype=np.float64), np.unique(file["y"], return_inverse=True)[1]
+        some = np.sort(random.permutation(len(X))[:LARGEST_REAL])
+        X = X[some] - X[some].mean(axis=0)
+        yield f"table:{path.stem}", X / np.maximum(X.std(axis=0), 1e-300), [y.reshape(-1)[some]]
+
+
+def agreement(labellings: list[np.ndarray], labels: np.ndarray) -> float:
+    """The best adjusted Rand index; noise is a class, and -2 is no label."""
+    return max(float(adjusted_rand_score(y[y > -2], labels[y > -2])) for y in labellings)
+
+
+def parameters(affinity: str, number: int | None) -> dict[str, Any] | None:
+    number_of = {} if number is None else {"n_components": number}
+    return {"path": {"min_samples": 5}, "diffusion": number_of}.get(affinity)
+
+
+def labels_of(rows: np.ndarray, affinity: str, number: int | None, noise: str | None) -> np.ndarray:
+    params = parameters(affinity, number)
+    model = DominantSets(number, affinity=affinity, affinity_params=params, noise=noise)
+    return np.asarray(model.fit(rows).labels_)
+
+
+def candidates(one: Set) -> Row:
+    """Every affinity at many numbers of clusters: agreement with the truth, and what rules may look at."""
+    name, X, labellings = one
+    n, d = X.shape
+    rows, random, k = unrounded(X), np.random.RandomState(0), number_of(labellings[0])
+    order = random.permutation(n)
+    parts = [np.sort(np.roll(order, -j * n // PARTS)[: int(PART * n)]) for j in range(PARTS)]
+    graph = neighbour_graph(rows, density=d <= FEW)
+    out: Row = {"name": name, "n": n, "d": d, "k": k, "noise": float((labellings[0] == -1).mean()), "c": []}
     if d <= FEW:
-        ways["ellipses"] = None
-    ways["diffusion"] = {"n_components": k}
-    return ways if d <= FEW else ways | {"embedding": None}
-
-
-def judged(seed: int) -> dict[str, Any] | None:
-    """All candidates on one set: agreement with the truth (noise is a class), and what rules may look at."""
-    family, X, y = draw(seed)
-    k, random = len(set(y[y >= 0])), np.random.RandomState(0)
-    if k < 2 or len(X) < 4 * k:
-        return None
-    if len(X) > LARGEST:
-        some = np.sort(random.permutation(len(X))[:LARGEST])
-        X, y = X[some], y[some]
-    parts = [np.sort(random.permutation(len(X))[: int(PART * len(X))]) for _ in range(PARTS)]
-    graph = neighbour_graph(X, density=X.shape[1] <= FEW)
-    row: dict[str, Any] = {"name": f"{family}#{seed}", "k": k, "noise": float((y < 0).mean()), "c": {}}
-    for affinity, params in candidates(X.shape[1], k).items():
-
-        def labels(rows: np.ndarray, noise: str | None) -> np.ndarray:
-            model = DominantSets(k, affinity=affinity, affinity_params=params, noise=noise)  # noqa: B023
-            return np.asarray(model.fit(rows).labels_)
-
+        mixture = components(rows, Monitor())
+        out["mixture"] = [mixture.number, mixture.certainty(parts)]
+    numbers = {number for number in NUMBERS if number <= max(2, n // 8)} | {k, *out.get("mixture", [])[:1]}
+    for affinity in ("sqeuclidean", "path", "diffusion", "ellipses" if d <= FEW else "embedding"):
         try:
-            found, plain = labels(X, "auto"), labels(X, None)
-            again = [(labels(X[part], "auto"), labels(X[part], None)) for part in parts]
-        except ValueError as error:
-            row["c"][affinity] = {"error": str(error)}
+            own = number_of(labels_of(rows, affinity, None, "auto"))
+        except ValueError:
             continue
-        groups = np.unique(plain, return_inverse=True)[1].reshape(-1)
-        row["c"][affinity] = {
-            "ari": adjusted_rand_score(y, found),
-            "ari0": adjusted_rand_score(y, plain),
-            "st": [adjusted_rand_score(found[p], one) for p, (one, _) in zip(parts, again, strict=True)],
-            "st0": [adjusted_rand_score(plain[p], one) for p, (_, one) in zip(parts, again, strict=True)],
-            "noise": float((found < 0).mean()),
-            "k": int(groups.max()) + 1,
-            "cmv": float(np.log(conductances(graph, groups)).mean()),
+        for number in sorted(numbers | {own}):
+            if number < 2 or number > n // 4:
+                continue
+            try:
+                found, plain = (labels_of(X, affinity, number, noise) for noise in ("auto", None))
+                again = [
+                    [labels_of(rows[p], affinity, number, noise) for noise in ("auto", None)] for p in parts
+                ]
+            except ValueError:
+                continue
+            groups = np.unique(plain, return_inverse=True)[1].reshape(-1)
+            stable, stable_plain = (
+                float(
+                    np.mean(
+                        [adjusted_rand_score(whole[p], each[j]) for p, each in zip(parts, again, strict=True)]
+                    )
+                )
+                for j, whole in enumerate((found, plain))
+            )
+            out["c"].append(
+                {
+                    "affinity": affinity,
+                    "k": int(groups.max()) + 1,
+                    "own": own == number,
+                    "ari": agreement(labellings, found),
+                    "ari0": agreement(labellings, plain),
+                    "st": stable,
+                    "st0": stable_plain,
+                    "noise": float((found < 0).mean()),
+                    "cm": float(np.log(conductances(graph, groups)).mean()),
+                }
+            )
+    return out
+
+
+def number_of(labels: np.ndarray) -> int:
+    return int(np.unique(labels[labels >= 0]).size)
+
+
+def call(one: Set) -> Row:
+    """``DominantSets()`` and ``DominantSets(k)`` with all defaults."""
+    name, X, labellings = one
+    k = number_of(labellings[0])
+    row: Row = {
+        "name": name,
+        "n": len(X),
+        "d": X.shape[1],
+        "k": k,
+        "noise": float((labellings[0] == -1).mean()),
+    }
+    for key, number in (("unknown", None), ("given", k)):
+        if k < 2 and number is not None:
+            continue
+        begin = time.perf_counter()
+        model = DominantSets(number).fit(X)
+        seconds = time.perf_counter() - begin
+        hoped = model.choice_.expected_agreement
+        row[key] = {
+            "ari": agreement(labellings, np.asarray(model.labels_)),
+            "k": model.n_clusters_,
+            "affinity": model.affinity_,
+            "expected": None if hoped is None else list(hoped),
+            "seconds": round(seconds, 3),
         }
-    row["auto"] = adjusted_rand_score(y, DominantSets(k).fit(X).labels_)
-    row["km"] = adjusted_rand_score(y, KMeans(k, n_init=10, random_state=0).fit_predict(X))
-    row["ward"] = adjusted_rand_score(y, AgglomerativeClustering(k).fit_predict(X))
-    mixture = GaussianMixture(k, n_init=2, random_state=0, reg_covar=1e-6 * X.var())
-    row["gmm"] = adjusted_rand_score(y, mixture.fit_predict(X))
     return row
 
 
-def says_noise(one: Candidate, least: float) -> bool:
-    return one["noise"] > 0.0 and float(np.mean(one["st"][:PARTS])) >= least
+# rules -----------------------------------------------------------------------------------------------------
 
 
-def stability(one: Candidate) -> float:
-    """Of the labels that a fit returns."""
-    plain = one["noise"] > 0.0 and not says_noise(one, BELIEVED)
-    return float(np.mean(one["st0" if plain else "st"][:PARTS]))
+def reproduced(c: Row) -> float:
+    return float(c["st"] if c["noise"] and c["st"] >= BELIEVED else c["st0"])
 
 
-def agreement(one: Candidate) -> float:
-    plain = one["noise"] > 0.0 and not says_noise(one, BELIEVED)
-    return float(one["ari0" if plain else "ari"])
+def worth(c: Row) -> float:
+    """The agreement of the labels that a fit returns."""
+    return float(c["ari"] if not c["noise"] or c["st"] >= BELIEVED else c["ari0"])
 
 
-def by(score: Callable[[Candidate], float], confirmed: bool = False) -> Callable[[dict[str, Any]], float]:
-    """The rule that takes the candidate with the highest score, of those with all clusters."""
+def score(apart: float, many: float, noise: float) -> Callable[[Row], float]:
+    def value(c: Row) -> float:
+        found = reproduced(c) - apart * c["cm"] + many * np.log(max(c["k"], 1))
+        return float(found + noise * (c["noise"] > 0 and c["st"] >= CONFIRMED))
 
-    def rule(row: dict[str, Any]) -> float:
-        ones = [row["c"][name] for name in row["order"]]
-        if confirmed:
-            ones = [one for one in ones if says_noise(one, CONFIRMED)] or ones
-        return agreement(max(ones, key=lambda one: (one["k"] >= row["k"], round(score(one), 2))))
-
-    return rule
+    return value
 
 
-RULES: dict[str, Callable[[dict[str, Any]], float]] = {
-    "auto: stability - 0.04 conductance, confirmed background": by(
-        lambda one: stability(one) - APART * one["cmv"], confirmed=True
-    ),
-    "the same without the background": by(lambda one: stability(one) - APART * one["cmv"]),
-    "stability alone": by(stability),
-    "stability - 0.125 conductance": by(lambda one: stability(one) - 0.125 * one["cmv"]),
-    "the lowest conductance": by(lambda one: -0.125 * one["cmv"]),
-    "the best by the labels": lambda row: max(agreement(row["c"][name]) for name in row["order"]),
-    "KMeans": lambda row: row["km"],
-    "Ward": lambda row: row["ward"],
+RULES: dict[str, Callable[[Row], float]] = {
+    "stability - 0.04 c + 0.1 log k + 0.3 b (taken)": score(0.04, 0.1, 0.3),
+    "without the background": score(0.04, 0.1, 0.0),
+    "without log k": score(0.04, 0.0, 0.3),
+    "stability alone": score(0.0, 0.0, 0.0),
+    "stability and background": score(0.0, 0.0, 0.3),
+    "stability - 0.02 c + 0.1 log k + 0.3 b": score(0.02, 0.1, 0.3),
+    "stability - 0.08 c + 0.1 log k + 0.3 b": score(0.08, 0.1, 0.3),
+    "separation alone": lambda c: -c["cm"],
+    "the best by the labels": worth,
 }
+TAKEN = next(iter(RULES.values()))
 
 
-def always(name: str) -> Callable[[dict[str, Any]], float]:
-    return lambda row: agreement(row["c"].get(name, row["c"]["sqeuclidean"]))
+def given(row: Row, rule: Callable[[Row], float], without: str = "") -> float:
+    some = [c for c in row["c"] if c["k"] == row["k"] and c["affinity"] != without]
+    return worth(max(some, key=rule)) if some else 0.0
 
 
-def rules(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of all rules, by halves of the seeds."""
-    every = RULES | {
-        f"always {name}": always(name) for name in ("sqeuclidean", "path", "ellipses", "diffusion")
-    }
+def unknown(
+    row: Row, rule: Callable[[Row], float], without: str = "", own: bool = True, mixed: bool = True
+) -> float:
+    """Numbers that affinities find and that of the mixture; 0 for one cluster, 1 where there is one."""
+    number, certain = row.get("mixture", [1, 0.0]) if mixed else [1, 0.0]
+    left = [c for c in row["c"] if c["affinity"] != without]
+    found = any(c["own"] for c in left if c["affinity"] != "ellipses")
+    mixture = [c for c in left if c["k"] == number and (found or (certain >= 0.8 and row["d"] > 1))]
+    some = mixture + [c for c in left if own and found and c["own"] and c["affinity"] != "ellipses"]
+    best = max(some, key=rule, default=None)
+    if best is None or reproduced(best) < 0.4:
+        return float(row["k"] == 1)
+    return worth(best)
+
+
+def part_of(name: str) -> str:
+    """The part of the sets that a name is of."""
+    if ":" in name:
+        return name.split(":")[0] + "s"
+    return "odd seeds" if int(name.split("#")[1]) % 2 else "even seeds (chosen on)"
+
+
+def means(rows: list[Row], value: Callable[[Row], float]) -> Row:
+    """Mean agreement on each part, sets without groups apart, and of sets with noise."""
+    out: Row = {}
     for row in rows:
-        some = {name for name, one in row["c"].items() if "error" not in one and "err" not in one}
-        many = "embedding" in row["c"]
-        row["order"] = [name for name in candidates(99 if many else 2, 2) if name in some]
-    seed = {row["name"]: int(row["name"].split("#")[1]) for row in rows}
-    out = {}
-    for half, odd in (("chosen on", 0), ("not chosen on", 1)):
-        some_rows = [row for row in rows if seed[row["name"]] % 2 == odd]
-        noisy = [row for row in some_rows if row["noise"] > 0.0]
-        out[half] = {"sets": len(some_rows), "noisy": len(noisy)} | {
-            name: [round(float(np.mean([rule(row) for row in part])), 4) for part in (some_rows, noisy)]
-            for name, rule in every.items()
+        part = "no groups" if row["k"] < 2 else part_of(row["name"])
+        out.setdefault(part, []).append(value(row))
+        if row["noise"] > 0.0 and "#" in row["name"]:
+            out.setdefault("in noise", []).append(value(row))
+    return {part: round(float(np.mean(found)), 3) for part, found in sorted(out.items())}
+
+
+def tables() -> Row:
+    """All figures of what is there."""
+    rows, calls, nulls = (kept(name) for name in ("candidates", "calls", "nulls"))
+    names = sorted({c["affinity"] for row in rows for c in row["c"]})
+    out: Row = {"machine": machine(), "sets": counts(rows)}
+    grouped = [row for row in rows if row["k"] > 1]
+    out["given"] = {name: means(grouped, lambda row, r=rule: given(row, r)) for name, rule in RULES.items()}
+    out["given, without"] = {name: means(grouped, lambda row, w=name: given(row, TAKEN, w)) for name in names}
+    out["unknown"] = {name: means(rows, lambda row, r=rule: unknown(row, r)) for name, rule in RULES.items()}
+    out["unknown"]["numbers of affinities only"] = means(rows, lambda row: unknown(row, TAKEN, mixed=False))
+    out["unknown"]["number of the mixture only"] = means(rows, lambda row: unknown(row, TAKEN, own=False))
+    out["unknown"]["best candidate and number by the labels"] = means(
+        rows, lambda row: max([worth(c) for c in row["c"]] + [float(row["k"] == 1)])
+    )
+    out["unknown, without"] = {
+        name: means(rows, lambda row, w=name: unknown(row, TAKEN, w)) for name in names
+    }
+    if calls:
+        out["calls"] = {"sets": counts(calls)} | {
+            key: means([row for row in calls if key in row], lambda row, k=key: row[k]["ari"])
+            for key in ("unknown", "given")
+        }
+        out["reliability"] = reliability(
+            [row for row in calls if part_of(row["name"]) != "even seeds (chosen on)"]
+        )
+    if nulls:
+        out["nulls"] = {"sets": len(nulls), "two clusters or more": share(nulls)} | {
+            f"{d} features": share([row for row in nulls if row["d"] == d])
+            for d in sorted({r["d"] for r in nulls})
         }
     return out
+
+
+def share(rows: list[Row]) -> float:
+    return round(float(np.mean([row["unknown"]["k"] > 1 for row in rows])), 3)
+
+
+def counts(rows: list[Row]) -> Row:
+    out: Row = {}
+    for row in rows:
+        part = "no groups" if row["k"] < 2 else part_of(row["name"])
+        out[part] = out.get(part, 0) + 1
+    return out
+
+
+def reliability(rows: list[Row]) -> list[Row]:
+    """Fits by their expected agreement: how many, what they have, and the share in the interval."""
+    found = [
+        (row[key]["expected"], row[key]["ari"]) for row in rows for key in ("unknown", "given") if key in row
+    ]
+    found = [(hoped, ari) for hoped, ari in found if hoped is not None]
+    out = []
+    for low, high in pairwise(RELIABLE):
+        some = [(hoped, ari) for hoped, ari in found if low <= hoped[0] < high]
+        if some:
+            inside = [hoped[1] - 0.005 <= ari <= hoped[2] + 0.005 for hoped, ari in some]
+            out.append(
+                {
+                    "expected": [low, high],
+                    "fits": len(some),
+                    "mean expected": round(float(np.mean([hoped[0] for hoped, _ in some])), 3),
+                    "mean found": round(float(np.mean([ari for _, ari in some])), 3),
+                    "in the interval": round(float(np.mean(inside)), 3),
+                }
+            )
+    return out
+
+
+def kept(name: str) -> list[Row]:
+    path = KEPT / f"judge-{name}.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=400)
-    parser.add_argument("--only-rules", action="store_true")
+    parser.add_argument("what", choices=("candidates", "calls", "nulls", "tables"))
+    parser.add_argument("--seeds", default="0:400", help="from:to")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    KEPT.parent.mkdir(exist_ok=True)
-    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
-    rows = {row["name"]: row for row in map(json.loads, lines)}
-    done = {int(name.split("#")[1]) for name in rows}
-    for seed in range(0 if args.only_rules else args.seeds):
-        if seed not in done and (row := judged(seed)) is not None:
-            rows[row["name"]] = row
-            with KEPT.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            print(
-                row["name"],
-                {name: round(one.get("ari", np.nan), 2) for name, one in row["c"].items()},
-                flush=True,
-            )
-    found = rules(list(rows.values()))
-    for half, row in found.items():
-        print(half, row["sets"], "sets,", row["noisy"], "with noise")
-        for name, value in row.items():
-            if isinstance(value, list):
-                print(f"  {name:58} {value[0]:.3f}   in noise {value[1]:.3f}")
-    RESULT.write_text(json.dumps({"machine": machine(), **found}, indent=1) + "\n", encoding="utf-8")
+    if args.what == "tables":
+        found = tables()
+        RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(found, indent=1))
+        return
+    KEPT.mkdir(exist_ok=True)
+    done = {row["name"] for row in kept(args.what)}
+    kind = "null" if args.what == "nulls" else "drawn"
+    todo = [one for one in sets(kind, range(*map(int, args.seeds.split(":")))) if one[0] not in done]
+    work = candidates if args.what == "candidates" else call
+    with (
+        Pool(args.processes) as pool,
+        (KEPT / f"judge-{args.what}.jsonl").open("a", encoding="utf-8") as file,
+    ):
+        for row in pool.imap_unordered(work, todo):
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            print(row["name"], flush=True)
 
 
 if __name__ == "__main__":

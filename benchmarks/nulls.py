@@ -80,7 +80,7 @@ def words(seed: int) -> list[dict[str, float | str]]:
     from sklearn.preprocessing import normalize
 
     from _words import topics
-    from dominantsets.fitting.contest import choose
+    from dominantsets.fitting.judge import choose
     from dominantsets.fitting.samples import WordSample
 
     counts, _ = topics(seed, 1, 0.3, 0.05)

@@ -11,7 +11,8 @@ from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.proof_file import certify
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
-from dominantsets.fitting.contest import Choice, TriedAffinity
+from dominantsets.fitting.agreement import Agreement
+from dominantsets.fitting.judge import Choice, TriedAffinity
 from dominantsets.fitting.selection import Selection
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.margins import label_margins
@@ -54,6 +55,7 @@ STUDIES = {  # module of each name
 }
 
 __all__ = [
+    "Agreement",
     "Audit",
     "AuditedCluster",
     "Candidate",

@@ -6,7 +6,6 @@ import logging
 import sys
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,8 +22,8 @@ from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
-from dominantsets.fitting.contest import Choice, choose_for, unseen
 from dominantsets.fitting.copies import Copies, Weighted
+from dominantsets.fitting.judge import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.fitting.stream import Stream, can_stream, checked_rows, choice_of_stream, in_balls
@@ -317,7 +316,7 @@ class DominantSets(
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:
         self.similarity_ = similarity
         request = Request(
-            self.n_clusters,
+            self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters),
             self.shift,
             options,
             int(self.min_cluster_size),
@@ -330,7 +329,7 @@ class DominantSets(
         plan.groups()
         self.end_, self.solver_options_, self.selection_ = plan.end, plan.options, plan.explain()
         if self.choice_ is not None:
-            self.selection_ = replace(self.selection_, choice=str(self.choice_))
+            self.selection_ = self.selection_.with_choice(self.choice_)
         self._set_clusters(plan.clusters, plan.cores)
         self._set_labels(lambda: plan.labels(request.noise), monitor)
 
@@ -485,7 +484,7 @@ class DominantSets(
         del model._earlier
         model.affinity, model.choice_ = self.affinity, self.choice_
         if self.choice_ is not None:
-            model.selection_ = replace(model.selection_, choice=str(self.choice_))
+            model.selection_ = model.selection_.with_choice(self.choice_)
         if hasattr(self, "feature_names_in_"):  # the rows are an array
             model.feature_names_in_ = self.feature_names_in_
         model._stream = stream.fitted(model.labels_, model.core_labels_, model.n_clusters_, whole)

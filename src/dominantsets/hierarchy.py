@@ -19,8 +19,8 @@ from dominantsets._input import is_given, new_objects, set_tags, similarity_of
 from dominantsets._typing import Ints
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
-from dominantsets.fitting.contest import Choice, choose_for
 from dominantsets.fitting.copies import Copies
+from dominantsets.fitting.judge import Choice, choose_for
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.nested import Group, Nested, linkage
 from dominantsets.fitting.plan import Request
@@ -189,9 +189,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.affinity_, self.affinity_params_
 
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
-        request = Request(
-            self.n_clusters, "auto", SolverOptions(cutoff=2e-12), int(self.min_cluster_size), None
-        )
+        wanted = self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters)
+        request = Request(wanted, "auto", SolverOptions(cutoff=2e-12), int(self.min_cluster_size), None)
         plan = plan_of(similarity, request, np.random.RandomState(0), monitor)
         plan.groups()
         return plan.nested()

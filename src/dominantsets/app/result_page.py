@@ -71,20 +71,19 @@ def _why(page: Report, result: Result) -> None:
     choice, chosen = model.choice_, model.selection_
     page.section("Why these clusters")
     if choice is not None and choice.n_objects:
-        head = ["affinity", "clusters", "separation", "stability", "explains", "noise", ""]
+        head = ["affinity", "clusters", "separation", "stability", "noise", "score", ""]
         rows = [
             [
-                c.title, c.n_clusters, f"{c.separation:.2f}", f"{c.stability:.2f}",
-                f"{c.explains:+.2f}" if np.isfinite(c.explains) else NOTHING, f"{c.noise:.0%}",
-                "taken" if c is choice.taken else "",
+                c.title, c.n_clusters, f"{c.separation:.2f}", f"{c.stability:.2f}", f"{c.noise:.0%}",
+                f"{c.score:.2f}" if np.isfinite(c.score) else NOTHING, "taken" if c is choice.taken else "",
             ]
             for c in choice.candidates
         ]  # fmt: skip
         page.text(f"Why this affinity: {choice.reason}").table(*_told(head, rows))
         page.text(
-            "separation: the share of links that leave a cluster, as a logarithm (the lower the better). "
-            "stability: agreement with the clusters of parts of the data. explains: what the clusters say "
-            "of unseen objects, against a density without a shape, in logarithms.",
+            "separation: mean logarithm of the share of links that leave a cluster (the lower, the farther "
+            "apart). stability: agreement with the clusters of subsamples (at most 1). The candidate with "
+            "the highest score is taken.",
             "note",
         )
     elif choice is not None:

@@ -33,6 +33,7 @@ from dominantsets.clusters.evidence import Evidence, dimension
 from dominantsets.compiled import modes
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.rows.points import NOBODY
+from dominantsets.rows.rounding import unrounded
 from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
@@ -100,7 +101,8 @@ class ModeTree:
         # squares of squares must not leave floating point, whatever the unit of the features
         self._unit = float(np.sqrt(max(np.square(sample.rows).max(initial=0.0), sample.extra.max(), 1e-300)))
         self.sample = sample
-        self._scaled = Coordinates(sample.rows / self._unit, sample.extra / self._unit**2, sample.own)
+        rows = sample.rows if sample.extra.any() else unrounded(sample.rows)
+        self._scaled = Coordinates(rows / self._unit, sample.extra / self._unit**2, sample.own)
         self._points = sample.points(self._scaled.rows, self._scaled.extra)
         near, who = self._points.nearest(min(self.n - 1, max(NEIGHBOURS, least)))
         self.dimension = dimension(near)

@@ -119,7 +119,7 @@ def cut_tree(
     dimension = _dimension(similarity)
     least = _by_chance(n, dimension, similarity.min_samples)
     forest = compiled_cuts.root_forest(n, *tree.ends)
-    weights, lasting = _inner(tree), np.arange(tree.height.size)[::-1]
+    weights, lasting = _inner(tree), np.flatnonzero(tree.height > 0.0)[::-1]
     first = tree.n_components
     wanted = min(n, MOST if n_clusters is None else n_clusters)
     asked = max(0, wanted - first) + (AHEAD if n_clusters is None else 0)
@@ -130,7 +130,9 @@ def cut_tree(
             break
         share = 0.5 * share if share > 1e-4 else 0.0
         if share == 0.0 and (weights == 1.0).all():
-            break
+            if lasting.size == tree.height.size:
+                break
+            lasting = np.arange(tree.height.size)[::-1]  # copies of an object part last
         weights = weights if share > 0.0 else np.ones(n)
     strengths = _strengths(tree, forest, edges, weights, least if n_clusters is None else -np.inf)
     if n_clusters is None:
@@ -168,7 +170,7 @@ def _strengths(
         # between two single objects a cut is no stronger than any other edge would be
         typical = max((float(np.median(side)) for side in sides if side.size), default=length)
         out.append(float(np.log(length / typical)) if typical > 0.0 else (np.inf if length > 0.0 else 0.0))
-        weak += weak > 0 or out[-1] <= least
+        weak += weak > 0 or out[-1] < least
         if weak > AHEAD:
             break
     return out

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from dominantsets.fitting.contest import Choice
+from dominantsets.fitting.judge import Choice
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import SolverOptions
 

@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.scales import SAMPLE_A_CLUSTER, chosen
 from dominantsets.fitting.separation import neighbour_graph
+from dominantsets.rows.rounding import unrounded
 from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
@@ -18,9 +19,6 @@ MANY = 10  # dimensions above which an embedding in few is tried, and densities 
 # Objects up to which trees, by the number of features, walks and places take seconds.
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
-# Conductance from which groups are not apart. In few dimensions chosen on curves; in many, 5 groups of one
-# topic, of a sphere or of a cap have 0.38 and more (benchmarks/nulls.py), whatever the affinity.
-APART_IN_FEW, APART_IN_MANY = 0.12, 0.35
 UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
 
 Way = tuple[str, dict[str, Any]]
@@ -33,24 +31,21 @@ class Sample(Protocol):
     ----------
     n : int
         Objects of the sample.
-    balls : str
-        The affinity whose clusters are balls: what is taken where nothing speaks for another one.
-    ways : list of (str, dict)
-        Affinities that are tried, with their parameters, the cheapest first.
-    apart : float
-        Conductance from which a group is not apart from others.
+    is_part : bool
+        Whether there are objects outside the sample.
     rows : ndarray or None
-        Coordinates to which clouds may be fitted: of few dimensions.
+        Coordinates to which mixtures may be fitted: of few dimensions.
     whole : Similarity or None
-        All objects, as balls have them; None where they are the sample, or many.
+        All objects, in round clusters; None where they are the sample, or many.
     """
 
     n: int
-    balls: str
-    apart: float
-    ways: list[Way]
+    is_part: bool
     rows: Floats | None
     whole: Similarity | None
+
+    def ways(self, n_clusters: int | None) -> list[Way]:
+        """The affinities to try for a number of clusters; the first is taken where nothing is compared."""
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         """The similarity of all objects of the sample, or of some."""
@@ -59,7 +54,7 @@ class Sample(Protocol):
         """The objects in an order that does not depend on the one they came in."""
 
     def graph(self) -> sp.csr_array:
-        """The graph of their neighbours, on which groups are judged."""
+        """The graph of their neighbors, on which clusters are judged."""
 
 
 class Rows:
@@ -67,13 +62,13 @@ class Rows:
 
     rows: Floats | None = None
 
-    def __init__(self, X: Any, n_clusters: int | None, balls: str) -> None:
+    def __init__(self, X: Any, n_clusters: int | None, round_: str) -> None:
         size = _size(n_clusters)
-        self.balls = balls
-        everybody = as_similarity(X, balls)
-        self._some = X[chosen(everybody.degrees(), size)]
-        self.n = self._some.shape[0]
-        self.whole: Similarity | None = everybody if self.n < everybody.n else None
+        everything = as_similarity(X, round_)
+        self._some = X[chosen(everything.degrees(), size)]
+        self.n, self._n_all, self._d = self._some.shape[0], X.shape[0], X.shape[1]
+        self.is_part = self.n < self._n_all
+        self.whole: Similarity | None = everything if self.is_part else None
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         rows = self._some if objects is None else self._some[objects]
@@ -81,32 +76,30 @@ class Rows:
 
 
 class PointSample(Rows):
-    """Some dense rows: round groups, paths, random walks, and places of few dimensions."""
+    """Some dense rows: round clusters, paths, random walks, ellipses, and places of few dimensions."""
 
     def __init__(self, X: Any, n_clusters: int | None) -> None:
         super().__init__(X, n_clusters, "sqeuclidean")
-        self._some = np.asarray(self._some, dtype=np.float64)
-        n, d = X.shape
-        self.rows = self._some if d <= MANY else None
-        self.apart = APART_IN_FEW if d <= MANY else APART_IN_MANY
-        self.ways: list[Way] = [("sqeuclidean", {})]
+        self._some = unrounded(np.asarray(self._some, dtype=np.float64))
+        self.rows = self._some if self._d <= MANY else None
+
+    def ways(self, n_clusters: int | None) -> list[Way]:
+        n, d = self._n_all, self._d
+        ways: list[Way] = [("sqeuclidean", {})]
         if n <= next(most for features, most in TREES if d <= features):
-            # of equally stable ones the first is taken: balls if round
-            self.ways.insert(0 if n_clusters is None else 1, ("path", {"min_samples": 5}))
-        if n_clusters is not None and d <= MANY:
-            self.ways.append(("ellipses", {}))
+            ways.append(("path", {"min_samples": 5}))
         if n <= WALKS and d > 1:  # on a line every gap is a border to walks
-            self.ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
+            ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
+        if n_clusters is not None and d <= MANY:
+            ways.append(("ellipses", {}))
         if d > MANY and n <= PLACES:
-            self.ways.append(("embedding", {}))
+            ways.append(("embedding", {}))
+        return ways
 
     def order(self) -> Ints:
-        """By the features, the first one first: no matter in which order objects come, or in which units.
-
-        A rotation changes it, and with it the parts whose answers are compared: where two affinities are
-        nearly as good, it may change which one is taken.
-        """
-        return np.lexsort(self._some.T[::-1])
+        """By the distance from the mean: no matter how the axes lie."""
+        away = np.square(self._some - self._some.mean(axis=0)).sum(axis=1)
+        return np.lexsort((*self._some.T[::-1], np.round(away / (away.max() or 1.0), 9)))
 
     def graph(self) -> sp.csr_array:
         return neighbour_graph(self._some, density=self.rows is not None)
@@ -117,12 +110,16 @@ class WordSample(Rows):
 
     def __init__(self, X: Any, n_clusters: int | None) -> None:
         super().__init__(X, n_clusters, "cosine")
-        self.apart, self.ways = APART_IN_MANY, list[Way]([("cosine", {})])
+        self._places = WALKS if sp.issparse(X) else PLACES
+
+    def ways(self, n_clusters: int | None) -> list[Way]:
+        ways: list[Way] = [("cosine", {})]
         number = {} if n_clusters is None else {"n_components": n_clusters}
-        if X.shape[0] <= WALKS:
-            self.ways.append(("diffusion", {"metric": "cosine", **number}))
-        if X.shape[0] <= (WALKS if sp.issparse(X) else PLACES):
-            self.ways.append(("embedding", {"metric": "cosine"}))
+        if self._n_all <= WALKS:
+            ways.append(("diffusion", {"metric": "cosine", **number}))
+        if self._n_all <= self._places:
+            ways.append(("embedding", {"metric": "cosine"}))
+        return ways
 
     def order(self) -> Ints:
         sums = np.asarray(self._some.sum(axis=1)).ravel()
@@ -134,19 +131,20 @@ class WordSample(Rows):
 
 
 class DistanceSample:
-    """Some objects of a matrix of distances: paths, round groups, and near neighbours."""
+    """Some objects of a matrix of distances: round clusters, paths, and near neighbors."""
 
     rows: Floats | None = None
     whole: Similarity | None = None
 
     def __init__(self, D: Any, n_clusters: int | None) -> None:
-        size = _size(n_clusters)
-        some = chosen(np.asarray(D.sum(axis=1)).ravel(), size)
+        some = chosen(np.asarray(D.sum(axis=1)).ravel(), _size(n_clusters))
         self._some = np.asarray(D[np.ix_(some, some)], dtype=np.float64)
-        self.n, self.balls, self.apart = len(some), "precomputed_distance", APART_IN_FEW
-        round_, first = ["sqeuclidean", "euclidean", "rbf"], 0 if n_clusters is None else 1
-        several = [*round_[:first], "path", *round_[first:]]
-        self.ways: list[Way] = [(self.balls, {"then": then}) for then in several]
+        self.n = len(some)
+        self.is_part = self.n < len(D)
+
+    def ways(self, n_clusters: int | None) -> list[Way]:
+        several = ["sqeuclidean", "path", "euclidean", "rbf"]
+        return [("precomputed_distance", {"then": then}) for then in several]
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         D = self._some if objects is None else self._some[np.ix_(objects, objects)]

@@ -15,6 +15,7 @@ from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
 from dominantsets.compiled.members import elsewhere, sizes_of
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.fitting.agreement import Agreement
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
 
@@ -79,6 +80,9 @@ class Selection:
         The shifts that were tried, where one was chosen for all clusters.
     choice : str
         How the affinity was chosen, where it was not given.
+    expected_agreement : Agreement or None
+        The adjusted Rand index with the true groups that is to be expected, with an interval; None for one
+        cluster, and where the affinity was given.
 
     Examples
     --------
@@ -98,6 +102,11 @@ class Selection:
     n_objects: int = 0
     resolution: Resolution | None = None
     choice: str = ""
+    expected_agreement: Agreement | None = None
+
+    def with_choice(self, choice: Any) -> Selection:
+        """This selection, with how the affinity was chosen."""
+        return replace(self, choice=str(choice), expected_agreement=choice.expected_agreement)
 
     def __repr__(self) -> str:
         return f"Selection({len(self.rows)} clusters; print it for the table and the reasons)"

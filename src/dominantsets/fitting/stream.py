@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.clusters.scales import SAMPLE
-from dominantsets.fitting.contest import Choice, unseen
+from dominantsets.fitting.judge import Choice, unseen
 from dominantsets.fitting.samples import has_words
 from dominantsets.solvers import DominantSet
 

@@ -117,6 +117,8 @@ def fit_ellipses(
     background: str | None = None,
     round_: bool = False,
     monitor: Monitor | None = None,
+    rounds: int = ROUNDS,
+    steady: float = STEADY,
 ) -> Ellipses:
     """Fit a mixture, from where some labels have it.
 
@@ -132,6 +134,8 @@ def fit_ellipses(
         Whether all clouds of clusters are round.
     monitor : Monitor, optional
         Its time limit ends the fit.
+    rounds, steady : int, float
+        Most rounds, and the gain in nats per object below which the fit is done.
 
     Returns
     -------
@@ -171,7 +175,7 @@ def fit_ellipses(
 
     start: tuple[Floats, Any] = _begin(labels, count, background is not None), None
     with blas().limit(limits=1, user_api="blas"):
-        parts, form = climb(step, start, rounds=ROUNDS, steady=STEADY, monitor=monitor)
+        parts, form = climb(step, start, rounds=rounds, steady=steady, monitor=monitor)
     shares, centres, covariances, now = form
     numbers = count * (d + 1 + (1 if round_ else d * (d + 1) // 2)) - 1
     numbers += (1 + d + d * (d + 1) // 2) if broad else int(background is not None)

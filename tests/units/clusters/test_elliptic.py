@@ -1,4 +1,4 @@
-"""Clusters with metrics of their own, and whether clouds explain the data."""
+"""Clusters with metrics of their own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import norm
-from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, Status, as_similarity
 from dominantsets.clusters import elliptic
-from dominantsets.fitting.goodness import Shapeless, best_cloud
 from dominantsets.labels.ellipses import fit_ellipses
 from dominantsets.solvers import Monitor, SolverOptions
 
@@ -59,38 +56,6 @@ def test_how_many_are_said_to_be_noise():
     assert np.count_nonzero(some.labels < 0) == 18
     two = elliptic.label_by_ellipses(SimpleNamespace(features=X), fit_ellipses(X, y), "auto", 2)
     assert set(two.labels) == {-1, 0, 1}
-
-
-def test_a_density_without_a_shape_is_nearly_the_true_one():
-    X = np.random.default_rng(0).normal(size=(4_000, 1))
-    at = np.random.default_rng(1).normal(size=(2_000, 1))
-    assert 0.0 < (norm.logpdf(at[:, 0]) - Shapeless(X).density(at)).mean() < 0.1
-    units = Shapeless(1e3 * X).density(1e3 * at) + np.log(1e3)
-    np.testing.assert_allclose(units, Shapeless(X).density(at), atol=1e-9)
-
-
-def parts_of(n):
-    random = np.random.RandomState(0)
-    return [np.sort(random.permutation(n)[: int(0.7 * n)]) for _ in range(2)]
-
-
-def test_clouds_explain_clouds_and_not_curves():
-    X, y = stripes(3)
-    found = best_cloud(X, parts_of(len(X)), [("path", y, True)], Monitor())
-    assert not found.is_round
-    assert found.lift > 2.0 * found.error
-    moons, labels = make_moons(600, noise=0.05, random_state=0)
-    found = best_cloud(moons, parts_of(600), [("path", labels, True)], Monitor())
-    assert found.lift < -2.0 * found.error
-
-
-def test_the_lift_is_of_unseen_objects():
-    """Many clouds of three objects each explain what they have seen, and nothing else."""
-    X = np.random.default_rng(1).normal(size=(300, 2))
-    one = best_cloud(X, parts_of(300), [("balls", np.zeros(300, dtype=int), True)], Monitor())
-    many = best_cloud(X, parts_of(300), [("balls", np.arange(300) // 3, False)], Monitor())
-    assert one.lift > 0.0 > many.lift
-    assert many.mixture.likelihood > one.mixture.likelihood
 
 
 def test_a_core_begins_as_wide_as_its_cluster():

@@ -16,19 +16,19 @@ def points(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def names(sample):
-    return [name for name, _ in sample.ways]
+def names(sample, n_clusters=None):
+    return [name for name, _ in sample.ways(n_clusters)]
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 11])
 def test_ways_of_points_by_their_dimensions(d):
-    """Places of few dimensions only in many, walks not on a line, clouds and densities only in few."""
+    """Places of few dimensions only in many, walks not on a line, mixtures and densities only in few."""
     sample = sample_of(points(60, d), None, False)
     assert isinstance(sample, PointSample)
     walks, places = ["diffusion"] * (d > 1), ["embedding"] * (d > 10)
-    assert names(sample) == ["path", "sqeuclidean", *walks, *places]
+    assert names(sample) == ["sqeuclidean", "path", *walks, *places]
+    assert names(sample, 3) == ["sqeuclidean", "path", *walks, *(["ellipses"] if d <= 10 else places)]
     assert (sample.rows is None) == (d > 10)
-    assert sample.apart == (samples.APART_IN_MANY if d > 10 else samples.APART_IN_FEW)
     expected = neighbour_graph(points(60, d), density=d <= 10)
     assert (abs(sample.graph() - expected)).max() < 1e-12
     some = np.arange(0, 60, 5)
@@ -36,8 +36,8 @@ def test_ways_of_points_by_their_dimensions(d):
         rows = points(60, d) if objects is None else points(60, d)[objects]
         found = sample.similarity(("rbf", {"gamma": 0.3}), objects).toarray()
         np.testing.assert_allclose(found, as_similarity(rows, "rbf", gamma=0.3).toarray())
-    assert dict(PointSample(points(60, 3), 4).ways)["diffusion"] == {"n_components": 4}
-    assert dict(PointSample(points(60, 3), None).ways)["diffusion"] == {}
+    assert dict(sample_of(points(60, 3), None, False).ways(4))["diffusion"] == {"n_components": 4}
+    assert dict(sample_of(points(60, 3), None, False).ways(None))["diffusion"] == {}
 
 
 def test_what_takes_long_is_not_tried(monkeypatch):
@@ -45,15 +45,15 @@ def test_what_takes_long_is_not_tried(monkeypatch):
     monkeypatch.setattr(samples, "WALKS", 40)
     monkeypatch.setattr(samples, "PLACES", 60)
     for n, d, expected in (
-        (50, 3, ["path", "sqeuclidean"]), (51, 3, ["sqeuclidean"]), (50, 4, ["sqeuclidean"]),
-        (40, 4, ["path", "sqeuclidean", "diffusion"]), (60, 12, ["sqeuclidean", "embedding"]),
+        (50, 3, ["sqeuclidean", "path"]), (51, 3, ["sqeuclidean"]), (50, 4, ["sqeuclidean"]),
+        (40, 4, ["sqeuclidean", "path", "diffusion"]), (60, 12, ["sqeuclidean", "embedding"]),
         (61, 12, ["sqeuclidean"]),
     ):  # fmt: skip
         assert names(PointSample(points(n, d), None)) == expected
     rows = sp.random_array((61, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     for n, words, dense in ((40, 3, 3), (41, 1, 2), (60, 1, 2), (61, 1, 1)):
-        assert len(WordSample(rows[:n], None).ways) == words
-        assert len(WordSample(rows[:n].toarray() + 0.01, None).ways) == dense
+        assert len(names(WordSample(rows[:n], None))) == words
+        assert len(names(WordSample(rows[:n].toarray() + 0.01, None))) == dense
 
 
 def test_words_are_sparse_or_of_one_length_in_many_dimensions():
@@ -67,11 +67,11 @@ def test_words_are_sparse_or_of_one_length_in_many_dimensions():
     assert not has_words(flat / np.linalg.norm(flat, axis=1, keepdims=True))
     sample = sample_of(unit, 3, False)
     assert isinstance(sample, WordSample)
-    assert sample.ways == [
+    assert sample.ways(3) == [
         ("cosine", {}), ("diffusion", {"metric": "cosine", "n_components": 3}),
         ("embedding", {"metric": "cosine"}),
     ]  # fmt: skip
-    assert ("diffusion", {"metric": "cosine"}) in WordSample(unit, None).ways
+    assert ("diffusion", {"metric": "cosine"}) in WordSample(unit, None).ways(None)
     assert (abs(sample.graph() - neighbour_graph(unit, density=False))).max() < 1e-12
     doubled = WordSample(sp.csr_array(X * np.arange(1, 51)[:, None]), None)  # lengths do not count
     assert (abs(doubled.graph() - sample.graph())).max() < 1e-9
@@ -85,24 +85,29 @@ def test_an_order_that_does_not_depend_on_the_one_they_came_in():
         (WordSample, sp.csr_array(X), sp.csr_array(X[mixed])),
     ):  # fmt: skip
         np.testing.assert_array_equal(mixed[kind(there, None).order()], kind(here, None).order())
+    turn = np.linalg.qr(points(12, 12))[0]  # nor on the axes
+    np.testing.assert_array_equal(PointSample(X @ turn, None).order(), PointSample(X, None).order())
     D = np.linalg.norm(X[:, None] - X, axis=2)
     order = DistanceSample(D[np.ix_(mixed, mixed)], None).order()
     np.testing.assert_array_equal(mixed[order], DistanceSample(D, None).order())
 
 
-def test_distances_are_tried_as_paths_balls_and_kernels(monkeypatch):
+def test_distances_are_tried_as_round_clusters_paths_and_kernels(monkeypatch):
     X = points(40, 2)
     D = np.linalg.norm(X[:, None] - X, axis=2)
     sample = sample_of(D, None, True)
-    assert [params["then"] for _, params in sample.ways] == ["path", "sqeuclidean", "euclidean", "rbf"]
+    for wanted in (None, 3):
+        thens = [params["then"] for _, params in sample.ways(wanted)]
+        assert thens == ["sqeuclidean", "path", "euclidean", "rbf"]
     some = np.arange(0, 40, 4)
-    whole, part = (sample.similarity(sample.ways[1], objects) for objects in (None, some))
+    whole, part = (sample.similarity(sample.ways(None)[0], objects) for objects in (None, some))
     difference = whole.toarray()[np.ix_(some, some)] - part.toarray()
     np.testing.assert_allclose(difference[~np.eye(10, dtype=bool)], difference[0, 1])  # but for a shift
     monkeypatch.setattr(samples, "SAMPLE", 20)
     monkeypatch.setattr(samples, "SAMPLE_A_CLUSTER", 6)
     for wanted, size in ((None, 20), (3, 20), (5, 30), (9, 40)):
-        assert sample_of(D, wanted, True).n == size
+        distances = sample_of(D, wanted, True)
+        assert (distances.n, distances.is_part) == (size, size < 40)
         points_of = sample_of(X, wanted, False)
         assert points_of.n == size
         assert (points_of.whole is None) == (size == 40)
