@@ -272,6 +272,14 @@ def result(name: str) -> dict[str, Any]:
     return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def test_figures_of_audits_are_those_of_the_benchmark():
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    shares = result("audit")["shares"]
+    for name in next(iter(shares.values())):
+        if name != "clusters that are dominant sets":
+            assert " | ".join(f"{100.0 * row[name]:.1f}%" for row in shares.values()) in page, name
+
+
 def guaranteed() -> Iterator[str]:
     """The figures of docs/guarantees.md, made from the result files again."""
     sound, faults, fuzz = result("soundness"), result("faults"), result("fuzz")
@@ -291,6 +299,14 @@ def guaranteed() -> Iterator[str]:
         if then["false"] and now and not name.endswith("converged"):
             was, is_now = (f"{row['false']:,} of {row['cases']:,}" for row in (then, now))
             yield f"| {name} | {was} | {is_now} |"
+    checked = result("checked")
+    counts, lies = checked["counts"], checked["lies"].values()
+    yield f"{counts['accepted']:,} of {counts['fits']:,} fits accepted"
+    yield f"{counts['damaged files refused']:,} of {counts['damaged files']:,} damaged files"
+    yield f"{sum(lie['refused'] for lie in lies):,} of {sum(lie['made'] for lie in lies):,} lies refused"
+    yield f"{counts.get('verdicts that differ', 0)} other verdicts in {counts['files read by both']:,} files"
+    for name, row in result("same_labels")["settings"].items():
+        yield f"{name} {row['other_labels']} of {row['fits']}"
     rows = result("metamorphic")["counts"]
     for name, row in rows.items():
         if not name.startswith(("predict", "as it is")) and not name.endswith("(ties)"):

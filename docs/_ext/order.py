@@ -17,6 +17,7 @@ NAMES = [
     "topics_bertopic",
     "words",
     "evidence",
+    "audit_four_methods",
     "deduplicate",
     "embeddings",
     "communities",

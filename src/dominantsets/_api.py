@@ -3,10 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dominantsets.auditing import Audit, AuditedCluster, audit
 from dominantsets.clusters.minimum_size import guaranteed_shift, sufficient_shift
 from dominantsets.clusters.multistart import MultiStart, Pass, multistart
 from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
+from dominantsets.clusters.proof_file import certify
 from dominantsets.clusters.shift import Candidate, Resolution
 from dominantsets.estimator import DominantSets
 from dominantsets.fitting.agreement import Agreement
@@ -54,6 +56,8 @@ STUDIES = {  # module of each name
 
 __all__ = [
     "Agreement",
+    "Audit",
+    "AuditedCluster",
     "Candidate",
     "Choice",
     "Correlation",
@@ -81,6 +85,8 @@ __all__ = [
     "Trajectory",
     "TriedAffinity",
     "as_similarity",
+    "audit",
+    "certify",
     "correlation_clusters",
     "destabilise",
     "dominant_sets",

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dominantsets._checks import warn
 from dominantsets._input import new_objects
 from dominantsets._typing import Floats, Ints
+from dominantsets.clusters.proof_file import write_certificate
 from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.members import silence
 from dominantsets.fitting.parameters import Parameters
@@ -28,6 +29,7 @@ from dominantsets.labels.average import (
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.partition import Partition, memberships_of
+from dominantsets.labels.stated import stated_scores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.source import as_given
@@ -172,12 +174,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         """
         check_is_fitted(self)
         clusters, similarity = self.clusters_, self.similarity_
-        stream, copies = getattr(self, "_stream", None), getattr(self, "_copies", None)
-        labels = np.asarray(self.labels_)
-        if stream is not None and not (stream.is_fitted and stream.n == labels.size):
-            raise ValueError(
-                f"label_margins needs a fit of all {stream.n} rows of the stream: call partial_fit() first."
-            )
+        copies, labels = getattr(self, "_copies", None), np.asarray(self.labels_)
+        self._require_whole("label_margins", labels.size)
         repeated = labels
         if copies is not None:
             clusters, repeated = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
@@ -187,6 +185,73 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
         return as_given(similarity, margins)
+
+    def certify(self, path: str, *, with_data: bool = False) -> list[str]:
+        """Write the clusters and their labels to a file that a program without this package checks.
+
+        The program is ``checker/dscheck.py`` (Python and NumPy) or ``checker/dscheck.c``: it reads the file
+        and the data, recomputes every claim, and says which holds. See :func:`dominantsets.certify` for
+        clusters without labels. With ``sample_weight`` it is about rows repeated as often as they count.
+
+        Parameters
+        ----------
+        path : str
+            The file, for example ``"fit.cert"``.
+        with_data : bool, default=False
+            Whether to write the data beside it in any case, as ``fit.cert.npy`` (a graph: ``.npz``).
+
+        Returns
+        -------
+        list of str
+            The files that were written. The second one has the data, where they are asked for, or where the
+            clusters are those of coordinates, edges or rows that were made from yours.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+        >>> model = DominantSets(2, affinity="sqeuclidean").fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = model.certify(os.path.join(folder, "fit.cert"))
+        >>> [os.path.basename(name) for name in written]
+        ['fit.cert']
+        """
+        check_is_fitted(self)
+        clusters, labels = self.clusters_, np.asarray(self.labels_)
+        copies = getattr(self, "_copies", None)
+        if copies is not None:
+            clusters, labels = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
+        self._require_whole("certify", labels.size)
+        said = self._stated_labels(clusters, labels)
+        made = "the data as they were clustered" if with_data else ""
+        made = made if copies is None else "each object as often as it counts"
+        return write_certificate(self.similarity_, clusters, said, path, made)
+
+    def _require_whole(self, name: str, count: int) -> None:
+        """Refuse where labels are those of a batch."""
+        stream = getattr(self, "_stream", None)
+        if stream is not None and not (stream.is_fitted and stream.n == count):
+            raise ValueError(
+                f"{name} needs a fit of all {stream.n} rows of the stream: call partial_fit() first."
+            )
+
+    def _stated_labels(self, clusters: list[DominantSet], labels: Ints) -> dict[str, Any]:
+        """Labels, their rule in words or numbers, and how many members have another one."""
+        scores = stated_scores(self._rule, self.similarity_)
+        rule = "other" if scores is None else "scores"
+        if self._rule is None:
+            rule = "average" if self.assign == "average" else "members"
+        strays = [int((labels[c.members] != k).sum()) for k, c in enumerate(clusters)]
+        return {
+            "rule": rule,
+            "assign": self.assign,
+            "noise": self.selection_.noise,
+            "strays": strays,
+            "labels": labels.tolist(),
+            "scores": None if scores is None else scores | {"only_members": self.noise == "cores"},
+        }
 
     def predict(self, X: Any) -> Ints:
         r"""The clusters of new objects.

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dominantsets import __version__
+from dominantsets.app.commands.audit import audit
 from dominantsets.app.commands.cluster import cluster, predict
 from dominantsets.app.commands.hierarchy import hierarchy
 from dominantsets.app.commands.info import info
@@ -47,5 +48,5 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-for command in (cluster, predict, hierarchy, segment, demo, reproduce, info):
+for command in (cluster, predict, hierarchy, audit, segment, demo, reproduce, info):
     app.command(help=_paragraphs(command.__doc__ or ""))(command)

@@ -13,8 +13,10 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from dominantsets._checks import require_memory
+from dominantsets.app.audited import Audited, clusters_of
 from dominantsets.app.files import FileError, Table
 from dominantsets.app.tree import Grown
+from dominantsets.auditing import audit
 from dominantsets.estimator import DominantSets
 from dominantsets.fitting.copies import counts_of
 from dominantsets.hierarchy import DominantSetHierarchy
@@ -94,6 +96,15 @@ class Job:
         )
         X = X if scaler is None else _fitted(scaler, X, table.weights).transform(X)
         return Grown(model.fit(X, sample_weight=table.weights), table)
+
+    def audit(self, table: Table, draws: int) -> Audited:
+        """Judge the clusters of the column of classes."""
+        X, affinity, params = self._prepared(table)
+        given = clusters_of(table, X.shape[0])
+        scaler = self._scaler(X, affinity)
+        X = X if scaler is None else _fitted(scaler, X, None).transform(X)
+        result = audit(X, given, affinity=affinity, affinity_params=params or None, n_draws=draws)
+        return Audited(result, table, given)
 
     def _scaler(self, X: Any, affinity: str) -> Any:
         """What brings columns of different units to one scale."""
@@ -305,6 +316,13 @@ class Result:
             "clusters": clusters,
         }
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+    def certify(self, path: Any) -> list[str]:
+        """Write the certificate and the data as they were clustered: the two files of a checker."""
+        try:
+            return self.model.certify(str(path), with_data=True)
+        except OSError as error:
+            raise FileError(f"{path}: cannot be written ({error.strerror or error}).") from error
 
     def picture(self) -> Any:
         """The clusters in the plane, or the similarity matrix where only pairs are known."""

@@ -139,7 +139,7 @@ def cut_tree(
         beyond = max(0.0, dimension - CURVES) if similarity.min_samples > 1 else 0.0
         edges = edges[: _number(strengths, least, WEAK * float(np.exp(-1.5 * beyond)))]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
-    labels = _by_size(roots, wanted, LEAST if n_clusters is None else 1)
+    labels = _by_size(roots, wanted, LEAST if n_clusters is None else 1, _lengths(tree, roots))
     return _with_cores(similarity, labels, edges, strengths, least, min_cluster_size, options, monitor)
 
 
@@ -188,10 +188,20 @@ def _number(strengths: list[float], least: float, weak: float = WEAK) -> int:
     return found
 
 
-def _by_size(roots: Ints, wanted: int, least: int) -> Ints:
-    """Pieces by number, the largest first; -1 beyond those wanted, and in trees that are too small."""
+def _lengths(tree: SingleLinkage, roots: Ints) -> Floats:
+    """The length of the edges in each object's piece, added up from the shortest: in any order of rows."""
+    u, v = tree.ends
+    inside = roots[u] == roots[v]
+    return np.asarray(np.bincount(roots[u[inside]], weights=tree.height[inside], minlength=tree.n)[roots])
+
+
+def _by_size(roots: Ints, wanted: int, least: int, lengths: Floats) -> Ints:
+    """Pieces by number, the largest first, of these the shortest; -1 beyond those wanted, and in small trees.
+
+    Only pieces of the same size and length are in the order of their rows.
+    """
     _, first, piece, sizes = np.unique(roots, return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
+    order = np.lexsort((first, lengths[first], -sizes))
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
     labels = rank[piece.reshape(-1)]

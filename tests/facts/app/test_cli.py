@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import dscheck
 import matplotlib as mpl
 import networkx as nx
 import numpy as np
@@ -39,7 +40,7 @@ def test_version_and_help():
     assert run("demonstrate").exit_code == 2
     pages = {
         name: run(name, "--help").output
-        for name in ("demo", "cluster", "predict", "hierarchy", "segment", "info")
+        for name in ("demo", "cluster", "predict", "hierarchy", "audit", "segment", "info")
     }
     for name, page in pages.items():
         assert name in run("--help").output
@@ -313,6 +314,65 @@ def test_the_set_around_a_seed(iris, tmp_path):
         wrong = run("cluster", iris, "--label-column", "target", *arguments)
         assert wrong.exit_code == 2
         assert words in wrong.output
+
+
+@pytest.mark.parametrize("options", [(), ("--scale", "standard"), ("--affinity", "diffusion")])
+def test_a_certificate_of_a_table(options, iris, tmp_path, capsys):
+    certificate = tmp_path / "fit.cert"
+    result = run(
+        "cluster", iris, "--label-column", "target", *options, "-o", tmp_path / "l.csv",
+        "--certificate", certificate,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert dscheck.main([str(certificate), f"{certificate}.npy"]) in (0, 3), capsys.readouterr().out
+    wrong = run("cluster", iris, "--label-column", "target", "--seed", "7", "--certificate", certificate)
+    assert wrong.exit_code == 2
+    assert "leave out" in wrong.output
+
+
+def test_an_audit_of_a_column(iris, tmp_path):
+    moves, page = tmp_path / "moves.csv", tmp_path / "audit.html"
+    result = run(
+        "audit",
+        iris,
+        "--labels",
+        "target",
+        "--scale",
+        "standard",
+        "--draws",
+        3,
+        "-o",
+        moves,
+        "--report",
+        page,
+    )
+    assert result.exit_code == 0, result.output
+    assert "Score 0." in result.stdout
+    table = pd.read_csv(moves)
+    assert list(table.columns) == ["object", "label", "suggested", "urgency"]
+    assert (table["urgency"] > 0).sum() == (table["label"] != table["suggested"]).sum()
+    html = page.read_text(encoding="utf-8")
+    assert "iris.csv" in html
+    assert html.count("<table") == 3
+    assert run("audit", iris, "--labels", "nothing").exit_code == 2
+    assert run("audit", iris).exit_code == 2
+
+
+def test_an_audit_of_names_and_of_similarities(tmp_path):
+    (tmp_path / "names.csv").write_text("x,name\n0,a\n1,a\n2,b\n9,b\n10,b\n11,b\n12,b\n")
+    result = run("audit", tmp_path / "names.csv", "--labels", "name", "--draws", 0, "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert "2,b,a," in result.stdout
+
+
+def test_a_certificate_of_a_network(tmp_path, capsys):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1\nb,c,1\na,c,1\nd,e,1\ne,f,1\nd,f,1\n")
+    result = run(
+        "cluster", tmp_path / "edges.csv", "--format", "edges", "-q", "--certificate", tmp_path / "fit.cert"
+    )
+    assert result.exit_code == 0, result.output
+    assert dscheck.main([str(tmp_path / "fit.cert"), str(tmp_path / "fit.cert.npz")]) in (0, 3)
+    assert "0 fail" in capsys.readouterr().out
 
 
 def test_seeds_by_name(tmp_path):

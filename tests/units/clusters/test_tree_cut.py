@@ -122,7 +122,9 @@ def test_pieces_by_size_by_hand():
         (9, 2, [1, 1, 2, 0, 0, 0, 2, -1]),
         (9, 4, [-1, -1, -1, 0, 0, 0, -1, -1]),  # the largest counts anyhow
     ):
-        np.testing.assert_array_equal(tree_cut._by_size(roots, wanted, least), expected)
+        np.testing.assert_array_equal(tree_cut._by_size(roots, wanted, least, np.ones(8)), expected)
+    lengths = np.where(roots == 2, 0.5, 1.0)  # of equal size the shorter one, wherever it is
+    np.testing.assert_array_equal(tree_cut._by_size(roots, 9, 1, lengths), [2, 2, 1, 0, 0, 0, 1, 3])
 
 
 def test_what_chance_reaches_falls_with_the_number_of_objects_and_of_dimensions():

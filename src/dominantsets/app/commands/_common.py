@@ -43,6 +43,9 @@ Affinity = Literal[
     "ellipses",
     "path",
 ]
+AuditAffinity = Literal[
+    "sqeuclidean", "cosine", "linear", "rbf", "laplacian", "euclidean", "path", "diffusion"
+]
 Conversion = Literal["auto", "max", "gaussian", "path"]
 Scale = Literal["none", "standard", "robust", "range"]
 Algorithm = Literal[

@@ -89,6 +89,10 @@ def cluster(
         ),
     ] = None,
     summary: Annotated[Path | None, typer.Option(help="JSON with every certificate.")] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="Claims about every cluster (.cert), and beside it the data, for dscheck.py."),
+    ] = None,
     plot: Plot = None,
     report: Annotated[Path | None, typer.Option(help="A page with tables and pictures (.html).")] = None,
     quiet: Quiet = False,
@@ -130,6 +134,7 @@ def cluster(
             [
                 (output, (*TABLES, *files.GRAPHS)),
                 (summary, (".json",)),
+                (certificate, (".cert",)),
                 (plot, PICTURES),
                 (report, (".html", ".htm")),
             ],
@@ -143,9 +148,9 @@ def cluster(
         )
         write = files.writer_of(output, table)
         if seed:
-            if summary or plot or report:
+            if summary or certificate or plot or report:
                 raise files.FileError(
-                    "--seed gives one set as labels; leave out --summary, --plot and --report."
+                    "--seed gives one set as labels; leave out --summary, --certificate, --plot and --report."
                 )
             with spoken(quiet):
                 found, labels, typical = job.around(table, seed)
@@ -161,6 +166,8 @@ def cluster(
         if summary is not None:
             files.write_text(summary, result.json())
             written.append(summary)
+        if certificate is not None:
+            written.extend(result.certify(certificate))
         draws = (plot or report) is not None and is_drawn(result.interrupted)
         if plot is not None and draws:
             with files.replacing(plot) as draft:

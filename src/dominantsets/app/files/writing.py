@@ -110,7 +110,7 @@ def write_labels(path: str, ids: list[str] | None, labels: Any, probabilities: A
 
 
 def write_columns(path: str, ids: list[str] | None, columns: dict[str, Any]) -> None:
-    """A column of names or numbers, and others, as CSV ("-": to standard output), TSV or Parquet."""
+    """Columns of names or numbers, as CSV ("-": to standard output), TSV or Parquet."""
     import csv
 
     count = len(next(iter(columns.values())))
@@ -133,7 +133,7 @@ def write_columns(path: str, ids: list[str] | None, columns: dict[str, Any]) -> 
         )
         writer.writerow(["object", *columns])
         for name, *cells in zip(names, *columns.values(), strict=True):
-            writer.writerow([name, *(f"{cell:.9g}" for cell in cells)])
+            writer.writerow([name, *(c if isinstance(c, str) else f"{c:.9g}" for c in cells)])
 
     if path == "-":
         fill(sys.stdout)
