@@ -169,9 +169,12 @@ def fit_ellipses(
         logs = features @ _theta(*form)
         if background == "flat":
             logs = np.column_stack([logs, np.full(n, np.log(max(share(parts), 1e-300)) + flat)])
-        total = logsumexp(logs, axis=1)
-        now = float(total.mean())
-        return (np.exp(logs - total[:, None]), (*form, now)), now
+        # the same as SciPy's logsumexp, whose exponentials are the new parts but for their sum
+        top = logs.max(axis=1, keepdims=True)
+        parts = np.exp(logs - top)
+        sums = parts.sum(axis=1, keepdims=True)
+        now = float((top + np.log(sums)).mean())
+        return (parts / sums, (*form, now)), now
 
     start: tuple[Floats, Any] = _begin(labels, count, background is not None), None
     with blas().limit(limits=1, user_api="blas"):
