@@ -81,6 +81,12 @@ def fits(seed: int) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "graph shift", data_of(seed, "graph"), {"affinity": "precomputed", "shift": 0.5}
     yield "path shift", X, {"affinity": "path", "shift": 2.0}
     yield "path 5", X, {"affinity": "path", "affinity_params": {"min_samples": 5}, "n_clusters": 3}
+    copies = np.vstack([X, X[::3]])
+    yield (
+        "path 5, copies",
+        copies,
+        {"affinity": "path", "affinity_params": {"min_samples": 5}, "n_clusters": 3},
+    )
     for then in ("path", "sqeuclidean", "rbf"):
         params = {"affinity": "precomputed_distance", "affinity_params": {"then": then}}
         yield f"distance {then}", distances(X), params

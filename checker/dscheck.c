@@ -309,7 +309,7 @@ static double *minimax(Data *g, int graph, long nearest) { /* of all pairs, by P
         core[i] = graph || nearest == 1 ? 0.0 : row[(nearest < n ? nearest : n) - 1];
     }
     for (long i = 0; i < n; i++)
-        for (long j = 0; j < n; j++) steps[i * n + j] = fmax(steps[i * n + j], fmax(core[i], core[j]));
+        for (long j = 0; j < n; j++) if (steps[i * n + j] > 0) steps[i * n + j] = fmax(steps[i * n + j], fmax(core[i], core[j]));
     best = row;
     memcpy(best, steps, n * sizeof(double));
     for (long i = 0; i < n; i++) order[i] = i; /* those that were seen come first */

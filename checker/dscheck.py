@@ -94,7 +94,7 @@ def minimax(data, k):
         core = np.partition(steps, min(k, n) - 1, axis=1)[
             :, min(k, n) - 1
         ]  # an object counts as the nearest to itself
-        steps = np.maximum(steps, np.maximum(core, core[:, None])) if k > 1 else steps
+        steps = np.maximum(steps, (steps > 0.0) * np.maximum(core, core[:, None])) if k > 1 else steps
     seen, out, best, source = [0], np.arange(n) > 0, steps[0].copy(), np.zeros(n, dtype=int)
     for _ in range(n - 1):
         i = int(np.flatnonzero(out)[best[out].argmin()])

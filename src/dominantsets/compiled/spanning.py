@@ -130,7 +130,9 @@ def grow_matrix(D: Any, cores: Floats, tree: Growing, first: int, last: int) -> 
         nearest, place = np.inf, 0
         for t in range(n - 1 - step):
             i = left[t]
-            far = max(D[new, i], max(cores[new], cores[i]))
+            far = D[new, i]
+            if far > 0.0:  # objects at no distance are one
+                far = max(far, max(cores[new], cores[i]))
             if far < best[i]:
                 best[i], source[i] = far, new
             if best[i] < nearest:

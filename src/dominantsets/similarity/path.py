@@ -33,8 +33,8 @@ class Path(Similarity):
     warning, and ``tree.approximate`` is True. ``metric="precomputed"`` takes a matrix of distances, or a
     sparse graph of distances of which one direction of each edge is enough. With ``min_samples`` above 1 two
     objects are no nearer to each other than either is to its nearest so many, itself among them (mutual
-    reachability): single objects then make no bridges. New objects are reached
-    through the object nearest to them.
+    reachability): single objects then make no bridges. Equal objects stay at distance 0. New objects are
+    reached through the object nearest to them.
 
     Examples
     --------

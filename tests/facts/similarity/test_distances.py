@@ -31,9 +31,10 @@ def test_similarities_are_what_the_formula_says(then, formula):
     np.testing.assert_allclose(S.cross(D[:4], np.arange(60)), expected[:4], atol=1e-12)
 
 
-def test_a_path_of_distances_is_that_of_the_rows():
-    of_rows = as_similarity(X, "path", min_samples=5)
-    of_distances = as_similarity(D, "precomputed_distance", then="path")
+@pytest.mark.parametrize("Y", [X, np.repeat(X[:30], 2, axis=0)], ids=["rows", "copies"])
+def test_a_path_of_distances_is_that_of_the_rows(Y):
+    of_rows = as_similarity(Y, "path", min_samples=5)
+    of_distances = as_similarity(pairwise_distances(Y), "precomputed_distance", then="path")
     np.testing.assert_allclose(of_distances.toarray(), of_rows.toarray(), atol=1e-12)
 
 
