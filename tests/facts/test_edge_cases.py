@@ -32,7 +32,7 @@ def test_the_callback_is_called_while_columns_are_computed():
 
 def test_a_slow_product_does_not_outlive_the_time_limit():
     calls = []
-    S = as_similarity(features(3_000, 20), "laplacian", gamma=0.1)
+    S = as_similarity(features(8_000, 60), "laplacian", gamma=0.1)
     cluster = solve(
         S, algorithm="replicator", start="barycenter", max_time=0.2, tol=0.0, callback=calls.append
     )
