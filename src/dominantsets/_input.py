@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from dominantsets._typing import Floats
 from dominantsets.rows.base import not_finite
 from dominantsets.rows.foreign import is_tensor, shared
 from dominantsets.similarity import Similarity, as_similarity
@@ -24,7 +25,7 @@ from dominantsets.similarity.factory import (
     matrix_of_graph,
 )
 
-Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any]]]
+Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any], Floats | None]]
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -34,12 +35,12 @@ _ACCEPTED: dict[str, Any] = {
 
 
 def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) -> Similarity:
-    """The similarity of what ``fit`` was given; sets ``n_features_in_``.
+    """The similarity of what ``fit`` was given; sets ``n_features_in_`` and ``scale_``.
 
-    ``choose`` is asked for an affinity and its parameters where they are to be found out. It is given the
-    data, whether they are in memory, and whether they are distances.
+    ``choose`` is asked for an affinity, its parameters and what to divide the columns by, where they are to
+    be found out. It is given the data, whether they are in memory, and whether they are distances.
     """
-    affinity = estimator.affinity
+    affinity, estimator.scale_ = estimator.affinity, None
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
@@ -64,11 +65,12 @@ def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) ->
         if params:
             raise ValueError(f"affinity='auto' takes no parameters, got {', '.join(params)}.")
         seen = not (device is not None or is_dask(X) or is_tensor(X) or isinstance(X, np.memmap))
-        affinity, params = choose(X, seen, False)
+        affinity, params, estimator.scale_ = choose(X, seen, False)
+        X = X if estimator.scale_ is None else X / estimator.scale_
     elif isinstance(affinity, str) and affinity in NUMBERED:
         params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
     elif isinstance(affinity, str) and affinity == "precomputed_distance" and not (params or sp.issparse(X)):
-        affinity, params = choose(checked_distances(X), True, True)
+        affinity, params, _ = choose(checked_distances(X), True, True)
     if isinstance(affinity, str) and affinity == "precomputed" and is_network(X):
         X = sp.csr_array(X)
     return as_similarity(X, affinity, device=device, **params)
@@ -110,7 +112,8 @@ def new_objects(estimator: Any, X: Any) -> Any:
     if not is_tensor(X):
         X = _validated(estimator, in_process(X) if is_dask(X) else X, reset=False)
         X = sp.csr_array(X) if sp.issparse(X) else X
-        return estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
+        X = estimator._copies.columns(X) if hasattr(estimator, "_copies") else X
+        return X if estimator.scale_ is None else X / estimator.scale_
     name = type(estimator).__name__
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
         raise ValueError(

@@ -47,6 +47,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
     end_: End | None
     selection_: Selection
     similarity_: Similarity
+    scale_: Floats | None
     clusters_: list[DominantSet]
 
     def _set_clusters(self, clusters: list[DominantSet], cores: Ints) -> None:
@@ -226,6 +227,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         self._require_whole("certify", labels.size)
         said = self._stated_labels(clusters, labels)
         made = "the data as they were clustered" if with_data else ""
+        made = made if self.scale_ is None else "rows, each column divided by its standard deviation"
         made = made if copies is None else "each object as often as it counts"
         return write_certificate(self.similarity_, clusters, said, path, made)
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from dominantsets._checks import NO_MEMORY, check_real, memory_explained, warn
 from dominantsets._input import batch, is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
+from dominantsets._typing import Floats
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
@@ -155,6 +156,9 @@ class DominantSets(
         The affinity, and its parameters: with ``affinity="auto"`` what was taken.
     choice_ : Choice or None
         How it came about, to be printed; None where the affinity was given.
+    scale_ : ndarray of shape (n_features,) or None
+        What ``affinity="auto"`` divided the columns by, if their standard deviations differ tenfold and the
+        clusters are better that way; else None. ``predict`` divides new rows, too.
     counts_ : ndarray of shape (n,)
         How many copies stood for each object, with ``sample_weight``; else 1.
     n_features_in_ : int
@@ -333,8 +337,8 @@ class DominantSets(
         self._set_clusters(plan.clusters, plan.cores)
         self._set_labels(lambda: plan.labels(request.noise), monitor)
 
-    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
-        """The affinity that suits X, where it can be looked at, and its parameters."""
+    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:
+        """The affinity that suits X, where it can be looked at, its parameters, and the columns' scale."""
         if seen and (self.shift != "auto" or self._solver_params["algorithm"] != "auto"):
             self.choice_ = unseen(
                 "cosine" if sp.issparse(X) else "sqeuclidean",
@@ -344,7 +348,7 @@ class DominantSets(
             self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
         taken = self.choice_.taken
         self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
-        return self.affinity_, self.affinity_params_
+        return self.affinity_, self.affinity_params_, self.choice_.scale
 
     def _checkpoint(
         self, similarity: Similarity, algorithm: str, depends: dict[str, Any], names: list[str]

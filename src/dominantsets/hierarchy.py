@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explained, warn
 from dominantsets._input import is_given, new_objects, set_tags, similarity_of
-from dominantsets._typing import Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.copies import Copies
@@ -81,6 +81,8 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The affinity, and its parameters: with ``affinity="auto"`` what was taken.
     choice_ : Choice or None
         How it came about, to be printed; None where the affinity was given.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by, see :class:`DominantSets`.
     n_features_in_ : int
         Number of columns of X.
 
@@ -182,11 +184,11 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             release(similarity)
         return self
 
-    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any]]:
+    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:
         """What ``DominantSets(n_clusters)`` takes."""
         self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
         self.affinity_, self.affinity_params_ = self.choice_.taken.affinity, dict(self.choice_.taken.params)
-        return self.affinity_, self.affinity_params_
+        return self.affinity_, self.affinity_params_, self.choice_.scale
 
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
         wanted = self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters)

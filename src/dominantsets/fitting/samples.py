@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ MANY = 10  # dimensions above which an embedding in few is tried, and densities 
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
 UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
+UNLIKE = 10.0  # ratio of the standard deviations of two columns from which they may have unlike units
 
 Way = tuple[str, dict[str, Any]]
 
@@ -37,12 +39,15 @@ class Sample(Protocol):
         Coordinates to which mixtures may be fitted: of few dimensions.
     whole : Similarity or None
         All objects, in round clusters; None where they are the sample, or many.
+    scale : ndarray or None
+        What the columns were divided by.
     """
 
     n: int
     is_part: bool
     rows: Floats | None
     whole: Similarity | None
+    scale: Floats | None
 
     def ways(self, n_clusters: int | None) -> list[Way]:
         """The affinities to try for a number of clusters; the first is taken where nothing is compared."""
@@ -61,6 +66,7 @@ class Rows:
     """Some rows of features."""
 
     rows: Floats | None = None
+    scale: Floats | None = None
 
     def __init__(self, X: Any, n_clusters: int | None, round_: str) -> None:
         size = _size(n_clusters)
@@ -78,8 +84,9 @@ class Rows:
 class PointSample(Rows):
     """Some dense rows: round clusters, paths, random walks, ellipses, and places of few dimensions."""
 
-    def __init__(self, X: Any, n_clusters: int | None) -> None:
-        super().__init__(X, n_clusters, "sqeuclidean")
+    def __init__(self, X: Any, n_clusters: int | None, scale: Floats | None = None) -> None:
+        self.scale = scale
+        super().__init__(X if scale is None else X / scale, n_clusters, "sqeuclidean")
         self._some = unrounded(np.asarray(self._some, dtype=np.float64))
         self.rows = self._some if self._d <= MANY else None
 
@@ -134,6 +141,7 @@ class DistanceSample:
     """Some objects of a matrix of distances: round clusters, paths, and near neighbors."""
 
     rows: Floats | None = None
+    scale: Floats | None = None
     whole: Similarity | None = None
 
     def __init__(self, D: Any, n_clusters: int | None) -> None:
@@ -161,11 +169,38 @@ def _size(n_clusters: int | None) -> int:
     return max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
 
 
-def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
-    """The sample that suits what ``fit`` was given."""
+def samples_of(X: Any, n_clusters: int | None, distances: bool) -> Iterator[Sample]:
+    """The samples that suit what ``fit`` was given: as it is, and scaled if its columns have unlike units."""
     if distances:
-        return DistanceSample(X, n_clusters)
-    return WordSample(X, n_clusters) if has_words(X) else PointSample(X, n_clusters)
+        yield DistanceSample(X, n_clusters)
+    elif has_words(X):
+        yield WordSample(X, n_clusters)
+    else:
+        yield PointSample(X, n_clusters)
+        scale = scale_of(X)
+        if scale is not None:
+            yield PointSample(X, n_clusters, scale)
+
+
+def scale_of(X: Any) -> Floats | None:
+    """The standard deviations of the columns; None if no two of them differ tenfold.
+
+    Constant columns have 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_of(np.array([[0.0, 0.0, 7.0], [2.0, 200.0, 7.0]]))
+    array([  1., 100.,   1.])
+    >>> scale_of(np.array([[0.0, 0.0], [2.0, 3.0]])) is None
+    True
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.std(X, axis=0, dtype=np.float64)
+    some = spread > 0.0
+    if not (np.isfinite(spread).all() and some.any() and spread.max() > UNLIKE * spread[some].min()):
+        return None
+    return np.where(some, spread, 1.0)
 
 
 def has_words(X: Any) -> bool:

@@ -157,7 +157,7 @@ def fit_ellipses(
     middle = rows.mean(axis=0)
     X = np.asarray(rows, dtype=np.float64) - middle
     features = _features(X)
-    floor = FLOOR * max(float(np.square(X).mean()), 1e-300)
+    floor = FLOOR * (float(np.square(X).mean()) or 1.0)  # equal rows have no size
     low, high, flat = _box(X)
 
     def share(parts: Floats) -> float:
