@@ -157,8 +157,8 @@ class DominantSets(
     choice_ : Choice or None
         How it came about, to be printed; None where the affinity was given.
     scale_ : ndarray of shape (n_features,) or None
-        What ``affinity="auto"`` divided the columns by, if their standard deviations differ tenfold and the
-        clusters are better that way; else None. ``predict`` divides new rows, too.
+        The standard deviations of the columns, if ``affinity="auto"`` divided columns of unlike units by them
+        (one is more than ten times the median one); else None. ``predict`` divides new rows, too.
     counts_ : ndarray of shape (n,)
         How many copies stood for each object, with ``sample_weight``; else 1.
     n_features_in_ : int

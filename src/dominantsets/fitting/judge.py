@@ -35,7 +35,7 @@ from dominantsets.fitting.agreement import Agreement, expected
 from dominantsets.fitting.kinds import labels_of
 from dominantsets.fitting.mixtures import Components, components
 from dominantsets.fitting.plan import Noise, Request
-from dominantsets.fitting.samples import Sample, Way, samples_of
+from dominantsets.fitting.samples import Sample, Way, has_words, sample_of, scale_of
 from dominantsets.fitting.separation import conductances
 from dominantsets.labels.ellipses import best_ellipses
 from dominantsets.similarity.elliptic import STARTS
@@ -79,8 +79,6 @@ class TriedAffinity:
         Mean adjusted Rand index of the labels with noise; 1 if no object is noise.
     note : str
         Why the affinity was not compared, if it was not.
-    is_scaled : bool
-        Whether the columns were divided by their standard deviations.
     """
 
     affinity: str
@@ -92,7 +90,6 @@ class TriedAffinity:
     noise: float = 0.0
     noise_stability: float = 1.0
     note: str = ""
-    is_scaled: bool = False
 
     @property
     def reproduced(self) -> float:
@@ -107,7 +104,7 @@ class TriedAffinity:
     @property
     def title(self) -> str:
         """Its name in the table."""
-        return _title((self.affinity, self.params)) + (", scaled" if self.is_scaled else "")
+        return str(self.params.get("then", self.affinity))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +128,7 @@ class Choice:
     interrupted : bool
         Whether Ctrl-C ended it.
     scale : ndarray or None
-        What the columns are divided by; None if they are taken as given.
+        What the columns are divided by, if they have unlike units; else None.
     expected_agreement : Agreement or None
         The adjusted Rand index with the true groups that is to be expected, and an interval; None for one
         cluster, and where nothing was compared.
@@ -168,10 +165,8 @@ class Choice:
         return f"Choice({self.taken.title}, of {len(self.candidates)} tried; print it for the table)"
 
     def __str__(self) -> str:
-        width = max(12, *(len(c.title) for c in self.candidates))
         lines = [
-            f"{'affinity':>{width}} {'clusters':>9} {'separation':>11} {'stability':>10} {'noise':>6} "
-            f"{'score':>8}"
+            f"{'affinity':>12} {'clusters':>9} {'separation':>11} {'stability':>10} {'noise':>6} {'score':>8}"
         ]
         for c in self.candidates:
             mark = "  <- taken" if c is self.taken else ""
@@ -179,7 +174,7 @@ class Choice:
             numbers = (
                 f"{c.n_clusters:9d} {c.separation:11.2f} {c.stability:10.2f} {c.noise:6.0%} {score}{mark}"
             )
-            lines.append(f"{c.title:>{width}} {c.note or numbers}")
+            lines.append(f"{c.title:>12} {c.note or numbers}")
         agreement = self.expected_agreement
         return "\n".join([*lines, self.reason, *([] if agreement is None else [str(agreement)])])
 
@@ -196,11 +191,12 @@ def choose_for(
     """Choose an affinity for what ``fit`` was given; rows that are not ``seen`` are taken as round groups."""
     if not seen:
         return unseen("sqeuclidean", "The rows are not all in this process's memory: round clusters.")
-    choices = [choose(sample, n_clusters, monitor) for sample in samples_of(X, n_clusters, distances)]
-    best = max(choices, key=lambda choice: max(0.0, round(choice.taken.score, DIGITS)))
-    if len(choices) == 1:
-        return best
-    return replace(best, candidates=[candidate for choice in choices for candidate in choice.candidates])
+    scale = None if distances or has_words(X) else scale_of(X)
+    if scale is None:
+        return choose(sample_of(X, n_clusters, distances), n_clusters, monitor)
+    choice = choose(sample_of(X / scale, n_clusters, distances), n_clusters, monitor)
+    reason = f"{choice.reason} Columns have unlike units: they are divided by their standard deviations."
+    return replace(choice, scale=scale, reason=reason)
 
 
 def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
@@ -263,22 +259,11 @@ class _Judge:
         self, reason: str, number: int | None = None, *, found: int = 0, interrupted: bool = False
     ) -> Choice:
         """The choice of round clusters, where there is nothing to compare or nothing found."""
-        way = self._sample.ways(self._wanted)[0]
-        taken = self._candidate(way, n_clusters=number or found, note="not compared")
-        return self._choice(taken, [*self._tried, taken, *self._dropped], reason, number, interrupted)
-
-    def _candidate(self, way: Way, **numbers: Any) -> TriedAffinity:
-        return TriedAffinity(*way, **numbers, is_scaled=self._sample.scale is not None)
-
-    def _choice(
-        self,
-        taken: TriedAffinity,
-        candidates: list[TriedAffinity],
-        reason: str,
-        number: int | None = None,
-        interrupted: bool = False,
-    ) -> Choice:
-        return Choice(taken, candidates, self._sample.n, reason, number, interrupted, self._sample.scale)
+        taken = TriedAffinity(
+            *self._sample.ways(self._wanted)[0], n_clusters=number or found, note="not compared"
+        )
+        candidates = [*self._tried, taken, *self._dropped]
+        return Choice(taken, candidates, self._sample.n, reason, number, interrupted)
 
     def decide(self) -> Choice:
         """The choice."""
@@ -355,7 +340,7 @@ class _Judge:
         try:
             what(way)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, ModuleNotFoundError) as error:
-            self._dropped.append(self._candidate(way, note=f"dropped out: {error}"))
+            self._dropped.append(TriedAffinity(*way, note=f"dropped out: {error}"))
 
     def _try(self, way: Way, number: int, found: dict[str, _Found]) -> None:
         """One candidate."""
@@ -367,14 +352,7 @@ class _Judge:
         noisy = self._agreement(here.noisy) if noise else 1.0
         logs = np.log(conductances(self._graph, labels))
         separation = float(logs.mean()) if count > 1 else 0.0
-        candidate = self._candidate(
-            way,
-            n_clusters=count,
-            separation=separation,
-            stability=stability,
-            noise=noise,
-            noise_stability=noisy,
-        )
+        candidate = TriedAffinity(*way, count, separation, stability, 0.0, noise, noisy)
         score = candidate.reproduced - APART * separation + MANY * math.log(max(count, 1))
         score += NOISE if noise and noisy >= CONFIRMED else 0.0
         score -= MISSING * max(number - count, 0)
@@ -436,25 +414,26 @@ class _Judge:
         tried = [*self._tried, *self._dropped]
         number: int | None = self._wanted or best.n_clusters
         if self._wanted is None:
-            name = _title((best.affinity, best.params))
-            is_own = self._own.get(name) == number
+            is_own = self._own.get(best.title) == number
             reason += f"; {number} is the number " + ("that it finds" if is_own else "of a normal mixture")
             if is_own and self._sample.is_part:  # among all objects it may find more
-                own = next(way for way in self._sample.ways(None) if _title(way) == name)
+                own = next(way for way in self._sample.ways(None) if _title(way) == best.title)
                 taken, number = replace(best, params=own[1]), None
                 tried = [taken if one is best else one for one in tried]
                 best = taken
-        if best.is_scaled:
-            reason += "; its columns are divided by their standard deviations, which differ tenfold"
-        return self._choice(best, tried, f"{reason}.", number)
+        return Choice(best, tried, self._sample.n, f"{reason}.", number)
 
     def _one(self) -> Choice:
         """One cluster: no affinity finds more."""
+        way, n = self._sample.ways(None)[0], self._sample.n
         if not self._own:
             return self.usual("No affinity could be tried: round clusters.")
-        ways = self._sample.ways(None)
-        tried = [self._candidate(way, n_clusters=1, stability=1.0, score=0.0) for way in ways]
-        return self._choice(tried[0], [*tried, *self._dropped], "No affinity finds more than one cluster.")
+        taken = TriedAffinity(*way, n_clusters=1, stability=1.0, score=0.0)
+        others = [
+            TriedAffinity(*w, n_clusters=1, stability=1.0, score=0.0) for w in self._sample.ways(None)[1:]
+        ]
+        reason = "No affinity finds more than one cluster."
+        return Choice(taken, [taken, *others, *self._dropped], n, reason)
 
 
 def _title(way: Way) -> str:

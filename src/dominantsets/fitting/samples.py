@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +20,7 @@ MANY = 10  # dimensions above which an embedding in few is tried, and densities 
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
 UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
-UNLIKE = 10.0  # ratio of the standard deviations of two columns from which they may have unlike units
+UNLIKE = 10.0  # largest standard deviation of a column over the median one, from which units are unlike
 
 Way = tuple[str, dict[str, Any]]
 
@@ -39,15 +38,12 @@ class Sample(Protocol):
         Coordinates to which mixtures may be fitted: of few dimensions.
     whole : Similarity or None
         All objects, in round clusters; None where they are the sample, or many.
-    scale : ndarray or None
-        What the columns were divided by.
     """
 
     n: int
     is_part: bool
     rows: Floats | None
     whole: Similarity | None
-    scale: Floats | None
 
     def ways(self, n_clusters: int | None) -> list[Way]:
         """The affinities to try for a number of clusters; the first is taken where nothing is compared."""
@@ -66,7 +62,6 @@ class Rows:
     """Some rows of features."""
 
     rows: Floats | None = None
-    scale: Floats | None = None
 
     def __init__(self, X: Any, n_clusters: int | None, round_: str) -> None:
         size = _size(n_clusters)
@@ -84,9 +79,8 @@ class Rows:
 class PointSample(Rows):
     """Some dense rows: round clusters, paths, random walks, ellipses, and places of few dimensions."""
 
-    def __init__(self, X: Any, n_clusters: int | None, scale: Floats | None = None) -> None:
-        self.scale = scale
-        super().__init__(X if scale is None else X / scale, n_clusters, "sqeuclidean")
+    def __init__(self, X: Any, n_clusters: int | None) -> None:
+        super().__init__(X, n_clusters, "sqeuclidean")
         self._some = unrounded(np.asarray(self._some, dtype=np.float64))
         self.rows = self._some if self._d <= MANY else None
 
@@ -141,7 +135,6 @@ class DistanceSample:
     """Some objects of a matrix of distances: round clusters, paths, and near neighbors."""
 
     rows: Floats | None = None
-    scale: Floats | None = None
     whole: Similarity | None = None
 
     def __init__(self, D: Any, n_clusters: int | None) -> None:
@@ -169,23 +162,18 @@ def _size(n_clusters: int | None) -> int:
     return max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
 
 
-def samples_of(X: Any, n_clusters: int | None, distances: bool) -> Iterator[Sample]:
-    """The samples that suit what ``fit`` was given: as it is, and scaled if its columns have unlike units."""
+def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
+    """The sample that suits what ``fit`` was given."""
     if distances:
-        yield DistanceSample(X, n_clusters)
-    elif has_words(X):
-        yield WordSample(X, n_clusters)
-    else:
-        yield PointSample(X, n_clusters)
-        scale = scale_of(X)
-        if scale is not None:
-            yield PointSample(X, n_clusters, scale)
+        return DistanceSample(X, n_clusters)
+    return WordSample(X, n_clusters) if has_words(X) else PointSample(X, n_clusters)
 
 
 def scale_of(X: Any) -> Floats | None:
-    """The standard deviations of the columns; None if no two of them differ tenfold.
+    """The standard deviations of columns of unlike units; None if none of them dominates.
 
-    Constant columns have 1.
+    A column dominates if its standard deviation is more than ten times the median one (of two middle ones the
+    smaller; without constant columns, which have 1 here). Pixels and principal components stay below that.
 
     Examples
     --------
@@ -198,9 +186,10 @@ def scale_of(X: Any) -> Floats | None:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.std(X, axis=0, dtype=np.float64)
     some = spread > 0.0
-    if not (np.isfinite(spread).all() and some.any() and spread.max() > UNLIKE * spread[some].min()):
+    if not some.any() or not np.isfinite(spread).all():
         return None
-    return np.where(some, spread, 1.0)
+    typical = np.quantile(spread[some], 0.5, method="lower")
+    return np.where(some, spread, 1.0) if spread.max() > UNLIKE * typical else None
 
 
 def has_words(X: Any) -> bool:

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from dominantsets import Choice, DominantSets, TriedAffinity
 from dominantsets.fitting import judge, samples
 from dominantsets.fitting.judge import choose, unseen
-from dominantsets.fitting.samples import samples_of
+from dominantsets.fitting.samples import sample_of
 from dominantsets.fitting.separation import conductances, neighbour_graph
 from dominantsets.solvers import Monitor
 
@@ -49,7 +49,7 @@ def test_a_candidate_that_fails_drops_out_with_a_note(monkeypatch):
 
     monkeypatch.setattr(samples, "as_similarity", failing)
     X, _ = make_blobs(200, centers=3, cluster_std=2.5, random_state=0)
-    found = choose(next(samples_of(X, 3, False)), 3, Monitor())
+    found = choose(sample_of(X, 3, False), 3, Monitor())
     assert [c.note for c in found.candidates if c.affinity == "diffusion"] == [
         "dropped out: no neighbours today"
     ]
@@ -80,20 +80,18 @@ def test_more_groups_than_a_sample_can_show_are_round(count, monkeypatch):
     monkeypatch.setattr(samples, "SAMPLE", 60)
     monkeypatch.setattr(judge, "Scales", lambda *_: SimpleNamespace(balls=[None] * count))
     X, _ = make_blobs(90, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
-    found = choose(next(samples_of(X, None, False)), None, Monitor())
+    found = choose(sample_of(X, None, False), None, Monitor())
     assert ("too many for a sample" in found.reason) == (count > 50)
     if count > 50:
         assert (found.taken.affinity, found.taken.n_clusters, found.n_clusters) == ("sqeuclidean", 51, None)
-    given = choose(
-        next(samples_of(X, 7, False)), 7, Monitor()
-    )  # a number that is given is looked for on the sample
+    given = choose(sample_of(X, 7, False), 7, Monitor())  # a number that is given is looked for on the sample
     assert given.taken.n_clusters == 7
 
 
 def test_the_score_of_a_candidate():
     """Stability, separation and log k, from the labels that the affinity gives, made again here."""
     X, y = make_blobs(120, centers=[(0, 0), (4, 0), (0, 4)], random_state=0)
-    sample = next(samples_of(X, 3, False))
+    sample = sample_of(X, 3, False)
     found = next(c for c in choose(sample, 3, Monitor()).candidates if c.affinity == "path")
     labels = DominantSets(3, affinity="path", affinity_params={"min_samples": 5}, noise=None).fit(X).labels_
     cut = np.log(conductances(neighbour_graph(X), labels)).mean()
@@ -116,12 +114,12 @@ def test_the_score_of_a_candidate():
 
 def test_unknown_numbers_are_those_of_affinities_and_of_a_mixture():
     X, _ = make_blobs(300, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
-    made = choose(next(samples_of(X, None, False)), None, Monitor())
+    made = choose(sample_of(X, None, False), None, Monitor())
     assert {c.n_clusters for c in made.candidates} == {3}
     assert [c.affinity for c in made.candidates] == ["sqeuclidean", "path", "diffusion", "ellipses"]
     assert made.taken is made.candidates[0]  # all are alike: the first
     assert (made.n_clusters, made.taken.score) == (3, max(c.score for c in made.candidates))
-    late = choose(next(samples_of(X, None, False)), None, Monitor(0.0))
+    late = choose(sample_of(X, None, False), None, Monitor(0.0))
     assert late.reason == "The time was up before all were tried: round clusters."
     assert late.taken.affinity == "sqeuclidean"
 
@@ -130,6 +128,6 @@ def test_of_a_part_an_affinity_finds_its_own_number(monkeypatch):
     """Small groups do not show in a sample: what finds its number by itself is asked for none."""
     monkeypatch.setattr(samples, "SAMPLE", 200)
     X, _ = make_moons(500, noise=0.05, random_state=0)
-    made = choose(next(samples_of(X, None, False)), None, Monitor())
+    made = choose(sample_of(X, None, False), None, Monitor())
     assert made.taken.n_clusters == 2
     assert made.n_clusters is None

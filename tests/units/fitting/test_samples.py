@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from dominantsets import as_similarity
 from dominantsets.fitting import samples
-from dominantsets.fitting.samples import DistanceSample, PointSample, WordSample, has_words, samples_of
+from dominantsets.fitting.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
 from dominantsets.fitting.separation import neighbour_graph
 
 
@@ -23,7 +23,7 @@ def names(sample, n_clusters=None):
 @pytest.mark.parametrize("d", [1, 2, 10, 11])
 def test_ways_of_points_by_their_dimensions(d):
     """Places of few dimensions only in many, walks not on a line, mixtures and densities only in few."""
-    sample = next(samples_of(points(60, d), None, False))
+    sample = sample_of(points(60, d), None, False)
     assert isinstance(sample, PointSample)
     walks, places = ["diffusion"] * (d > 1), ["embedding"] * (d > 10)
     assert names(sample) == ["sqeuclidean", "path", *walks, *places]
@@ -36,8 +36,8 @@ def test_ways_of_points_by_their_dimensions(d):
         rows = points(60, d) if objects is None else points(60, d)[objects]
         found = sample.similarity(("rbf", {"gamma": 0.3}), objects).toarray()
         np.testing.assert_allclose(found, as_similarity(rows, "rbf", gamma=0.3).toarray())
-    assert dict(next(samples_of(points(60, 3), None, False)).ways(4))["diffusion"] == {"n_components": 4}
-    assert dict(next(samples_of(points(60, 3), None, False)).ways(None))["diffusion"] == {}
+    assert dict(sample_of(points(60, 3), None, False).ways(4))["diffusion"] == {"n_components": 4}
+    assert dict(sample_of(points(60, 3), None, False).ways(None))["diffusion"] == {}
 
 
 def test_what_takes_long_is_not_tried(monkeypatch):
@@ -65,7 +65,7 @@ def test_words_are_sparse_or_of_one_length_in_many_dimensions():
     assert not has_words(unit * (1.0 + 0.002 * np.arange(50) / 49)[:, None])
     flat = points(50, 10)
     assert not has_words(flat / np.linalg.norm(flat, axis=1, keepdims=True))
-    sample = next(samples_of(unit, 3, False))
+    sample = sample_of(unit, 3, False)
     assert isinstance(sample, WordSample)
     assert sample.ways(3) == [
         ("cosine", {}), ("diffusion", {"metric": "cosine", "n_components": 3}),
@@ -95,7 +95,7 @@ def test_an_order_that_does_not_depend_on_the_one_they_came_in():
 def test_distances_are_tried_as_round_clusters_paths_and_kernels(monkeypatch):
     X = points(40, 2)
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    sample = next(samples_of(D, None, True))
+    sample = sample_of(D, None, True)
     for wanted in (None, 3):
         thens = [params["then"] for _, params in sample.ways(wanted)]
         assert thens == ["sqeuclidean", "path", "euclidean", "rbf"]
@@ -106,8 +106,8 @@ def test_distances_are_tried_as_round_clusters_paths_and_kernels(monkeypatch):
     monkeypatch.setattr(samples, "SAMPLE", 20)
     monkeypatch.setattr(samples, "SAMPLE_A_CLUSTER", 6)
     for wanted, size in ((None, 20), (3, 20), (5, 30), (9, 40)):
-        distances = next(samples_of(D, wanted, True))
+        distances = sample_of(D, wanted, True)
         assert (distances.n, distances.is_part) == (size, size < 40)
-        points_of = next(samples_of(X, wanted, False))
+        points_of = sample_of(X, wanted, False)
         assert points_of.n == size
         assert (points_of.whole is None) == (size == 40)
