@@ -1,12 +1,13 @@
 """Rules by which ``affinity="auto"`` may take an affinity and a number of clusters, and the one that it has.
 
     python benchmarks/judge.py candidates --seeds 0:470   # every affinity at every number: what rules look at
-    python benchmarks/judge.py calls --seeds 20000:20200  # DominantSets() and DominantSets(k), as written
+    python benchmarks/judge.py calls --seeds 20000:20200  # DominantSets() and DominantSets(k) beside rivals
     python benchmarks/judge.py nulls --seeds 0:1500       # sets without groups: how many clusters are found
     python benchmarks/judge.py tables                     # of what is there: results/judge.json
 
-Sets are drawn by ``_drawn.py``. Even seeds are for choosing, odd ones for reporting; the shapes and tables of
-DOMINANTSETS_DATA (at most 2,000 objects, tables z-scored) were not chosen on. Lines are kept in build/.
+Sets are drawn by ``_drawn.py``. Even seeds below 1,000 are for choosing, others for reporting; the shapes and
+tables of DOMINANTSETS_DATA (at most 2,000 objects, tables z-scored) were not chosen on. Lines are kept in
+build/.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from _machine import machine, pin_threads
 if __name__ == "__main__":
     pin_threads(1)
 import numpy as np
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 
 import _drawn
 from _real import available, folder, shape, shape_names
@@ -178,7 +181,22 @@ def call(one: Set) -> Row:
             "expected": None if hoped is None else list(hoped),
             "seconds": round(seconds, 3),
         }
+    row["rivals"] = {
+        name: agreement(labellings, np.asarray(fit(X, k))) for name, fit in RIVALS.items() if k > 1
+    }
     return row
+
+
+RIVALS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # scikit-learn's, with k or without
+    "KMeans(k)": lambda X, k: KMeans(k, n_init=5, random_state=0).fit_predict(X),
+    "GaussianMixture(k)": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(X),
+    "AgglomerativeClustering(k)": lambda X, k: AgglomerativeClustering(k).fit_predict(X),
+    "SpectralClustering(k)": lambda X, k: SpectralClustering(
+        k, affinity="nearest_neighbors", random_state=0
+    ).fit_predict(X),
+    "HDBSCAN(5)": lambda X, _: HDBSCAN(5, copy=True).fit_predict(X),
+    "HDBSCAN(15)": lambda X, _: HDBSCAN(15, copy=True).fit_predict(X),
+}
 
 
 # rules -----------------------------------------------------------------------------------------------------
@@ -239,7 +257,8 @@ def part_of(name: str) -> str:
     """The part of the sets that a name is of."""
     if ":" in name:
         return name.split(":")[0] + "s"
-    return "odd seeds" if int(name.split("#")[1]) % 2 else "even seeds (chosen on)"
+    seed = int(name.split("#")[1])
+    return "even seeds (chosen on)" if seed % 2 == 0 and seed < 1_000 else "other seeds"
 
 
 def means(rows: list[Row], value: Callable[[Row], float]) -> Row:
@@ -275,6 +294,9 @@ def tables() -> Row:
             key: means([row for row in calls if key in row], lambda row, k=key: row[k]["ari"])
             for key in ("unknown", "given")
         }
+        for name in RIVALS:
+            some = [row for row in calls if name in row.get("rivals", {})]
+            out["calls"][name] = means(some, lambda row, n=name: row["rivals"][n])
         out["reliability"] = reliability(
             [row for row in calls if part_of(row["name"]) != "even seeds (chosen on)"]
         )
