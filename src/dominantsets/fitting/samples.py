@@ -20,7 +20,8 @@ MANY = 10  # dimensions above which an embedding in few is tried, and densities 
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
 UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
-UNLIKE = 10.0  # largest standard deviation of a column over the median one, from which units are unlike
+UNLIKE = 10.0  # largest spread of a column over the median one, from which units are unlike
+DECILES = np.linspace(0.0, 1.0, 11)
 
 Way = tuple[str, dict[str, Any]]
 
@@ -170,10 +171,12 @@ def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
 
 
 def scale_of(X: Any) -> Floats | None:
-    """The standard deviations of columns of unlike units; None if none of them dominates.
+    """The standard deviations of columns of unlike units; None if no column dominates.
 
-    A column dominates if its standard deviation is more than ten times the median one (of two middle ones the
-    smaller; without constant columns, which have 1 here). Pixels and principal components stay below that.
+    A column dominates if its standard deviation is more than ten times the median one, and so is its typical
+    width: the median distance between neighboring deciles, which neither far objects nor gaps between
+    clusters change. Constant columns do not count and have 1 here; pixels and principal components stay
+    below ten.
 
     Examples
     --------
@@ -185,11 +188,17 @@ def scale_of(X: Any) -> Floats | None:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.std(X, axis=0, dtype=np.float64)
-    some = spread > 0.0
-    if not some.any() or not np.isfinite(spread).all():
+    if not np.isfinite(spread).all() or not _dominates(spread):
         return None
-    typical = np.quantile(spread[some], 0.5, method="lower")
-    return np.where(some, spread, 1.0) if spread.max() > UNLIKE * typical else None
+    widths = np.median(np.diff(np.quantile(X, DECILES, axis=0), axis=0), axis=0)
+    # few values have no width between most of their deciles
+    return np.where(spread > 0.0, spread, 1.0) if _dominates(np.where(widths > 0.0, widths, spread)) else None
+
+
+def _dominates(spread: Floats) -> bool:
+    """Whether one column spreads far more than the median one; of two in the middle the smaller counts."""
+    some = spread[spread > 0.0]
+    return bool(some.size) and bool(some.max() > UNLIKE * np.quantile(some, 0.5, method="lower"))
 
 
 def has_words(X: Any) -> bool:

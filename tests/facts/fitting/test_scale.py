@@ -45,6 +45,17 @@ def test_one_unit_is_left_alone():
     assert given_one.scale_ is None
 
 
+def test_gaps_between_clusters_and_far_objects_are_no_units():
+    rng = np.random.default_rng(0)
+    apart = np.concatenate([c + rng.normal(size=(40, 2)) for c in ((0, 0), (8, 0), (40, 0))])
+    model = DominantSets().fit(apart)
+    assert model.scale_ is None
+    assert adjusted_rand_score(np.repeat(np.arange(3), 40), model.labels_) == 1.0
+    X, _ = groups()
+    X[0, 0] = 1e4  # the deviation of this column is 750 now
+    assert DominantSets(3).fit(X).scale_ is None
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.tuples(*[st.sampled_from([0.001, 1.0, 1e6, 1e4])] * 3).filter(lambda units: len(set(units)) == 3))
 def test_units_that_are_unlike_do_not_matter(units):
