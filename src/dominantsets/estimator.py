@@ -158,7 +158,7 @@ class DominantSets(
         How it came about, to be printed; None where the affinity was given.
     scale_ : ndarray of shape (n_features,) or None
         The standard deviations of the columns, if ``affinity="auto"`` divided columns of unlike units by them
-        (one spreads more than ten times as far as the median one); else None. ``predict`` divides new rows, too.
+        (one spreads more than ten times as far as the median one); else None. ``predict`` divides new rows.
     counts_ : ndarray of shape (n,)
         How many copies stood for each object, with ``sample_weight``; else 1.
     n_features_in_ : int
