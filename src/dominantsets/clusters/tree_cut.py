@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.clusters import evidence
 from dominantsets.clusters.modes import LEAST
 from dominantsets.compiled import cuts as compiled_cuts
@@ -43,7 +43,6 @@ WEAK = 0.3  # of the strongest cut, below which none is made in up to CURVES dim
 CURVES = 2.4
 FULL = 5.0  # strength from which a cut is as strong as any
 MOST = 200  # clusters, where no number is asked for
-NEAR = 12  # neighbours that say how many dimensions there are
 BISECTIONS = 60  # to find a shift
 
 
@@ -93,7 +92,13 @@ class TreeCut:
 
 
 def cut_tree(
-    similarity: Path, n_clusters: int | None, min_cluster_size: int, options: SolverOptions, monitor: Monitor
+    similarity: Path,
+    n_clusters: int | None,
+    min_cluster_size: int,
+    options: SolverOptions,
+    monitor: Monitor,
+    background: Flags | None = None,
+    level: float = 0.0,
 ) -> TreeCut:
     """The groups of a path-based similarity.
 
@@ -109,6 +114,10 @@ def cut_tree(
         Those of the dominant sets.
     monitor : Monitor
         At its time limit no more dominant sets are looked for.
+    background : ndarray of bool, optional
+        Objects that are noise: they count nowhere, and are in no dominant set.
+    level : float
+        Where no number is asked for, no edge is cut that is shorter: it is one within a group.
 
     Returns
     -------
@@ -116,10 +125,11 @@ def cut_tree(
         The pieces.
     """
     tree, n = similarity.tree, similarity.n
-    dimension = _dimension(similarity)
-    least = _by_chance(n, dimension, similarity.min_samples)
+    behind = np.zeros(n, dtype=bool) if background is None else background
+    dimension = _dimension(similarity, np.flatnonzero(~behind))
+    least = _by_chance(n - int(behind.sum()), dimension, similarity.min_samples)
     forest = compiled_cuts.root_forest(n, *tree.ends)
-    weights, lasting = _inner(tree), np.flatnonzero(tree.height > 0.0)[::-1]
+    weights, lasting = _inner(tree, behind), np.flatnonzero(tree.height > (level if n_clusters is None else 0.0))[::-1]
     first = tree.n_components
     wanted = min(n, MOST if n_clusters is None else n_clusters)
     asked = max(0, wanted - first) + (AHEAD if n_clusters is None else 0)
@@ -134,34 +144,39 @@ def cut_tree(
                 break
             lasting = np.arange(tree.height.size)[::-1]  # copies of an object part last
         weights = weights if share > 0.0 else np.ones(n)
-    strengths = _strengths(tree, forest, edges, weights, least if n_clusters is None else -np.inf)
+    strengths = _strengths(tree, forest, edges, weights, behind, least if n_clusters is None else -np.inf)
     if n_clusters is None:
         beyond = max(0.0, dimension - CURVES) if similarity.min_samples > 1 else 0.0
         edges = edges[: _number(strengths, least, WEAK * float(np.exp(-1.5 * beyond)))]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
-    labels = _by_size(roots, wanted, LEAST if n_clusters is None else 1, _lengths(tree, roots))
-    return _with_cores(similarity, labels, edges, strengths, least, min_cluster_size, options, monitor)
+    labels = _by_size(roots, behind, wanted, LEAST if n_clusters is None else 1, _lengths(tree, roots))
+    return _with_cores(similarity, labels, behind, edges, strengths, least, min_cluster_size, options, monitor)
 
 
-def _inner(tree: SingleLinkage) -> Floats:
-    """1 for objects inside the tree, 0 for those at its tips; copies of an object are one place."""
+def _inner(tree: SingleLinkage, behind: Flags) -> Floats:
+    """1 for objects inside the tree, 0 for those at its tips and behind; copies of an object are one place."""
     u, v = tree.ends
     copies = int(np.searchsorted(tree.height, 0.0, side="right"))
     place = compiled_cuts.sized_cuts(
         *compiled_cuts.root_forest(tree.n, u[:copies], v[:copies]), np.ones(tree.n), np.arange(0), 0, 0.0
     )[1]
     degree = np.bincount(place[np.concatenate([u[copies:], v[copies:]])], minlength=tree.n)
-    inner = (degree[place] > 1).astype(np.float64)
-    return inner if inner.sum() > 0.25 * tree.n else np.ones(tree.n)
+    inner = ((degree[place] > 1) & ~behind).astype(np.float64)
+    return inner if inner.sum() > 0.25 * (tree.n - behind.sum()) else (~behind).astype(np.float64)
 
 
 def _strengths(
-    tree: SingleLinkage, forest: tuple[Ints, Ints, Ints, Ints], edges: Ints, weights: Floats, least: float
+    tree: SingleLinkage,
+    forest: tuple[Ints, Ints, Ints, Ints],
+    edges: Ints,
+    weights: Floats,
+    behind: Flags,
+    least: float,
 ) -> list[float]:
     """Of each cut, when it was made; a few more than are stronger than ``least`` one after another."""
     out: list[float] = []
     weak, (u, v) = 0, tree.ends
-    left = np.ones(tree.height.size, dtype=bool)
+    left = ~(behind[u] | behind[v])
     for k, edge in enumerate(edges.tolist()):
         left[edge] = False
         piece = compiled_cuts.sized_cuts(*forest, weights, edges[: k + 1], k + 1, 0.0)[1]
@@ -195,12 +210,13 @@ def _lengths(tree: SingleLinkage, roots: Ints) -> Floats:
     return np.asarray(np.bincount(roots[u[inside]], weights=tree.height[inside], minlength=tree.n)[roots])
 
 
-def _by_size(roots: Ints, wanted: int, least: int, lengths: Floats) -> Ints:
+def _by_size(roots: Ints, behind: Flags, wanted: int, least: int, lengths: Floats) -> Ints:
     """Pieces by number, the largest first, of these the shortest; -1 beyond those wanted, and in small trees.
 
     Only pieces of the same size and length are in the order of their rows.
     """
-    _, first, piece, sizes = np.unique(roots, return_index=True, return_inverse=True, return_counts=True)
+    _, first, piece = np.unique(roots, return_index=True, return_inverse=True)
+    sizes = np.bincount(piece.reshape(-1), weights=~behind)
     order = np.lexsort((first, lengths[first], -sizes))
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
@@ -212,6 +228,7 @@ def _by_size(roots: Ints, wanted: int, least: int, lengths: Floats) -> Ints:
 def _with_cores(
     similarity: Path,
     labels: Ints,
+    behind: Flags,
     edges: Ints,
     strengths: list[float],
     least: float,
@@ -221,7 +238,7 @@ def _with_cores(
 ) -> TreeCut:
     """The dominant set of each piece: the largest subtree within it that is one at some shift."""
     tree, n = similarity.tree, similarity.n
-    pure = compiled_cuts.pure_nodes(n, tree.left, tree.right, labels)
+    pure = compiled_cuts.pure_nodes(n, tree.left, tree.right, np.where(behind, -1, labels))
     made = np.full(labels.max() + 1, max(strengths[: edges.size], default=np.nan))
     for k, edge in enumerate(edges.tolist()):
         for end in tree.ends:
@@ -281,7 +298,7 @@ def _by_chance(n: int, dimension: float, min_samples: int) -> float:
     return level + curves + height * float(np.exp(-rate * dimension)) + 0.6 / float(np.sqrt(n))
 
 
-def _dimension(similarity: Path) -> float:
-    """That of the data, from the nearest objects of some."""
-    near = similarity.near(min(NEAR, similarity.n - 1))
+def _dimension(similarity: Path, objects: Ints) -> float:
+    """That of some objects, from the nearest ones of each."""
+    near = similarity.near(objects)
     return 2.0 if near is None else evidence.dimension(near)

@@ -12,16 +12,19 @@ import numpy as np
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.labels.background import Background
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.refinement import FitByMembers, diagonal_of, refine
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Monitor
 
 FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
+FARTHEST = 2.0  # times the largest isolation in a cluster, above which a new object is far from it
 NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
 
 
@@ -109,6 +112,37 @@ class ByPayoff(NamedTuple):
         return np.where(fits.max(axis=1) > 0.0, fits.argmax(axis=1), -1)
 
 
+class Near(NamedTuple):
+    """Another rule, for objects that are not far from all objects of their cluster."""
+
+    rule: Rule
+    limits: Floats
+
+    @classmethod
+    def of(cls, similarity: Similarity, rule: Rule, labels: Ints, level: float = np.inf) -> Rule:
+        """An object is far above a level of isolation, or above twice the largest of its cluster.
+
+        Where isolation is not known, it is the rule itself.
+        """
+        isolation = isolation_of(similarity)
+        if isolation is None or not (labels >= 0).any():
+            return rule
+        limits = np.full(int(labels.max()) + 1, level)
+        if not np.isfinite(level):
+            largest = np.zeros(limits.size)
+            some = labels >= 0
+            np.maximum.at(largest, labels[some], isolation.of_objects()[some])
+            limits = FARTHEST * largest
+        return cls(rule, limits)
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects; -1 for those that are far."""
+        labels, isolation = self.rule.of_new(similarity, new), isolation_of(similarity)
+        assert isolation is not None
+        far = isolation.of_new(new) > np.append(self.limits, np.inf)[labels]
+        return np.where(far, -1, labels)
+
+
 class ByNearest(NamedTuple):
     """A new object is reached through the object nearest to it, and belongs where that one does."""
 
@@ -121,26 +155,34 @@ class ByNearest(NamedTuple):
 
 
 def label_by_pieces(
-    similarity: Any, clusters: list[DominantSet], labels: Ints, noise: float | str | None
+    similarity: Any,
+    clusters: list[DominantSet],
+    labels: Ints,
+    background: Background,
+    noise: float | str | None,
 ) -> Partition:
     """Labels by the pieces of a tree; an object is the more typical the earlier it is joined to another one.
 
-    The probability is the share of the piece that is joined no earlier. "auto" finds no noise.
+    The probability is the share of the piece that is joined no earlier. With "auto" the background is noise.
     """
+    pieces, labels = labels, np.where(background.objects & (noise == "auto"), -1, labels)
     probabilities = np.zeros(labels.size)
     joined = similarity.tree.first_heights()
     for k in range(len(clusters)):
         mine = np.flatnonzero(labels == k)
         heights = joined[mine]
         probabilities[mine] = 1.0 - np.searchsorted(np.sort(heights), heights, side="left") / mine.size
-    sentence = "nobody is called noise: there is no test of it for trees."
+    sentence = background.sentence
     if noise is None:
         sentence = "nobody is called noise, as asked."
     elif is_share(noise):
         labels, probabilities, sentence = without_noise(labels, probabilities, noise)
-    elif (labels < 0).any():
-        sentence = f"{(labels < 0).mean():.0%} are in trees of their own."
-    return Partition(labels, probabilities, ByNearest(labels), sentence)
+    elif (pieces < 0).any():
+        sentence = f"{(pieces < 0).mean():.0%} are in trees of their own; {sentence}"
+    rule: Rule = ByNearest(labels)
+    if noise is not None:
+        rule = Near.of(similarity, ByNearest(pieces), labels, background.level)
+    return Partition(labels, probabilities, rule, sentence)
 
 
 def label_by_fit(

@@ -80,8 +80,8 @@ class Diffusion(LowRank):
         def neighbors(rows: Any) -> Neighbors:
             return Neighbors(rows, n_neighbors=n_neighbors, n_jobs=n_jobs, search=search)
 
-        self._X, self._graph = X, neighbors(X)
-        W, self._units = walk_graph(X, self._graph.matrix)
+        self._X, self.graph = X, neighbors(X)
+        W, self._units = walk_graph(X, self.graph.matrix)
         N, roots = normalised(W)
         if n_components is not None:
             values, vectors = slowest(N, n_components, d)
@@ -98,9 +98,13 @@ class Diffusion(LowRank):
         super().__init__(InMemory(self._psi), COSINE)
         self.n_features = d
 
+    def prepared(self, new: Any) -> Any:
+        """New rows as the search for neighbors takes them."""
+        return normalize(new) if self._cosine else new
+
     def moved(self, new: Any) -> Floats:
-        new = normalize(new) if self._cosine else new
-        near = self._graph.neighbors_of(new)
+        new = self.prepared(new)
+        near = self.graph.neighbors_of(new)
         squares = _squares(new, self._X, near)
         weights = _weights(squares, _units(squares, near), self._units, near)
         W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape)

@@ -74,13 +74,17 @@ class Places:
         X = normalize(X) if cosine else X
         d = check_int("n_components", n_components, at_least=1)
         epochs = check_int("n_epochs", n_epochs, at_least=0)
-        self._search = Search(X, check_neighbors(n_neighbors, n), search, n_jobs)
-        self.recall = self._search.recall
+        self.search = Search(X, check_neighbors(n_neighbors, n), search, n_jobs)
+        self.recall = self.search.recall
         if n == 1:
             self.graph, self.at = sp.csr_array((1, 1)), np.zeros((1, d))
             return
-        self.graph = fuzzy_graph(*self._search.kneighbors())
+        self.graph = fuzzy_graph(*self.search.kneighbors())
         self.at = moved(self.graph, _first_places(X, self.graph, d), epochs).astype(np.float64)
+
+    def prepared(self, new: Any) -> Any:
+        """New rows as the search for neighbors takes them."""
+        return normalize(new) if self._cosine else new
 
     def of(self, new: Any) -> Floats:
         """New objects where their neighbours hold them: from the nearest one's place down the slope.
@@ -89,7 +93,7 @@ class Places:
         """
         if len(self.at) == 1:
             return np.repeat(self.at, new.shape[0], axis=0)
-        distances, nearest = self._search.kneighbors(normalize(new) if self._cosine else new)
+        distances, nearest = self.search.kneighbors(self.prepared(new))
         weights, around = neighbor_weights(distances)[:, :, None], self.at[nearest]
         y = around[:, 0]
         for _ in range(SETTLING):

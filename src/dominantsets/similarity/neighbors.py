@@ -51,17 +51,17 @@ class Neighbors(Graph):
     ) -> None:
         n, d = X.shape
         k = check_neighbors(n_neighbors, n)
-        self._X, self._search = X, Search(X, k, search, n_jobs)
-        self.recall = self._search.recall
-        distances, nearest = self._search.kneighbors() if n > 1 else (np.zeros((1, 0)), np.zeros((1, 0), int))
-        self._reach = distances.max(axis=1, initial=0.0) * (1.0 + self._search.slack)
+        self._X, self.search = X, Search(X, k, search, n_jobs)
+        self.recall = self.search.recall
+        distances, nearest = self.search.kneighbors() if n > 1 else (np.zeros((1, 0)), np.zeros((1, 0), int))
+        self._reach = distances.max(axis=1, initial=0.0) * (1.0 + self.search.slack)
         graph = _rows_of(nearest, n, 0.5)
         super().__init__(graph + graph.T)
         self.n_features = d
 
     def neighbors_of(self, new: Any) -> sp.csr_array:
         """Which objects are the nearest of new ones: one row of ones and zeros per new object."""
-        return _rows_of(self._search.kneighbors(new)[1], self.n, 1.0)
+        return _rows_of(self.search.kneighbors(new)[1], self.n, 1.0)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         """Similarities as if each new object were among the others, with their neighbours unchanged."""

@@ -14,6 +14,7 @@ from dominantsets.compiled import tree as _tree
 from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.located import Located, located
+from dominantsets.similarity.search import Search
 from dominantsets.similarity.single_linkage import tree_of_features, tree_of_graph, tree_of_matrix
 from dominantsets.similarity.solving import Solving, solving_of
 
@@ -53,7 +54,7 @@ class Path(Similarity):
         self.min_samples = min_samples
         self.metric = metric
         self._features: Any = None
-        self._search: Any = None
+        self.search: Search | None = None
         self._near: Floats | None = None
         if metric == "euclidean":
             if sp.issparse(X):
@@ -62,6 +63,7 @@ class Path(Similarity):
                     "metric='precomputed'."
                 )
             self._features = X
+            self.search = Search(X, max(1, min(REACH + 1, X.shape[0] - 1)), "exact", None)
             self.tree = tree_of_features(X, min_samples)
         elif sp.issparse(X):
             if min_samples > 1:
@@ -79,9 +81,6 @@ class Path(Similarity):
         self.bounded_by_self_similarity = True
         self.zero_means_unrelated, self.structure = False, "tree"
         self.components = self.tree.component if self.tree.n_components > 1 else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_search": None}  # it holds the features once more
 
     def solver(self, algorithm: str, shift: float, start: Any) -> str:
         # the exact solver takes no start: one that is given is honoured
@@ -117,21 +116,18 @@ class Path(Similarity):
 
     def nearest_object(self, new: Any) -> tuple[Floats, Ints]:
         """The distance of new objects to the object nearest to them (inf where there is none), and which."""
-        if self._features is None:
+        if self.search is None:
             return _nearest_of_distances(new)
-        if self._search is None:
-            self._search = NearestNeighbors(n_neighbors=1).fit(self._features)
-        reach, nearest = self._search.kneighbors(np.asarray(new))
+        reach, nearest = self.search.kneighbors(np.asarray(new))
         return reach[:, 0], nearest[:, 0]
 
-    def near(self, count: int) -> Floats | None:
-        """Distances of some objects to their nearest others; None where only those of a graph are known."""
-        if count < 1 or (self._features is None and self._near is None):
-            return None
-        if self._features is None:
-            return self._near
-        some = np.linspace(0, self.n - 1, min(self.n, SOME)).astype(np.int64)
-        rows = np.asarray(self._features)
+    def near(self, objects: Ints) -> Floats | None:
+        """Distances between some of these objects and their nearest others of them; None of a graph."""
+        count = min(NEAR, objects.size - 1)
+        if count < 1 or self._features is None:
+            return self._near if count > 0 else None
+        rows = np.asarray(self._features[objects])
+        some = np.linspace(0, len(rows) - 1, min(len(rows), SOME)).astype(np.int64)
         return np.asarray(NearestNeighbors(n_neighbors=count + 1).fit(rows).kneighbors(rows[some])[0][:, 1:])
 
     def cross(self, new: Any, cols: Ints) -> Floats:

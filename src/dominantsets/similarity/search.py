@@ -49,6 +49,8 @@ class Search:
 
     Attributes
     ----------
+    rows : array
+        The objects.
     recall : float
         Which share of the nearest is found, measured on some objects.
     slack : float
@@ -56,14 +58,14 @@ class Search:
     """
 
     def __init__(self, X: Any, k: int, search: str, n_jobs: int | None) -> None:
-        self._X, self._asked = X, (k, search, n_jobs)
+        self.rows, self._asked = X, (k, search, n_jobs)
         self._made: Exact | Lists | None = None
         self.recall, self.slack = self._index.recall, self._index.slack
 
     @property
     def _index(self) -> Exact | Lists:
         if self._made is None:
-            self._made = make_search(self._X, *self._asked)
+            self._made = make_search(self.rows, *self._asked)
         return self._made
 
     def __getstate__(self) -> dict[str, Any]:
