@@ -15,6 +15,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.ellipses import Ellipses, best_ellipses
+from dominantsets.labels.mixture import FAR
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
@@ -27,13 +28,19 @@ OWN = 0.5  # of a dominant set's weight that must lie on its own cluster
 
 
 class ByEllipses(NamedTuple):
-    """The cloud that a new object is most likely of; -1 where that is the background."""
+    """The cloud that a new object is most likely of; -1 where that is the background, or all are far.
+
+    Farther than all are squared distances above ``far``, in the metric of the object's cluster.
+    """
 
     mixture: Ellipses
+    far: float = np.inf
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
-        return self.mixture.label(np.asarray(new, dtype=np.float64))[0]
+        rows = np.asarray(new, dtype=np.float64)
+        labels = self.mixture.label(rows)[0]
+        return np.where(self.mixture.squares(rows, labels) > self.far, -1, labels)
 
 
 def fitted(
@@ -107,7 +114,9 @@ def label_by_ellipses(
     similarity: Elliptic, mixture: Ellipses, noise: float | str | None, kept: int
 ) -> Partition:
     """Labels by the mixture; -1 for its background, and beyond the clusters that are kept."""
-    labels, typical = mixture.label(np.asarray(similarity.features, dtype=np.float64))
+    rows = np.asarray(similarity.features, dtype=np.float64)
+    labels, typical = mixture.label(rows)
+    far = np.inf if noise is None else FAR**2 * float(mixture.squares(rows, labels).max(initial=0.0))
     labels = np.where(labels < kept, labels, -1)
     sentence = "nobody is called noise: no background was found."
     if noise is None:
@@ -116,4 +125,4 @@ def label_by_ellipses(
         labels, typical, sentence = without_noise(labels, typical, noise)
     elif (labels < 0).any():
         sentence = f"{(labels < 0).mean():.0%} are called noise: a background explains them better."
-    return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture), sentence)
+    return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture, far), sentence)

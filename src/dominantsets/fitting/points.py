@@ -13,7 +13,7 @@ from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.selection import Selection, of_scales
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
-from dominantsets.labels.partition import Partition
+from dominantsets.labels.partition import Partition, without_background
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor
@@ -75,7 +75,9 @@ def by_clouds(
     significant: list[Start] | None = None,
 ) -> Partition:
     """Labels by clouds; ``hidden`` says why no object can be noise."""
-    noise = None if noise == "cores" or hidden else noise
-    rule = label_by_clouds(similarity, objects, sample, starts, dimension, noise, monitor, significant)
+    decided, far = None if noise == "cores" or hidden else noise, noise is not None
+    rule = label_by_clouds(
+        similarity, objects, sample, starts, dimension, decided, monitor, significant, may_be_far=far
+    )
     sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
-    return Partition(*rule.of(similarity), rule, sentence)
+    return without_background(similarity, Partition(*rule.of(similarity), rule, sentence), noise)

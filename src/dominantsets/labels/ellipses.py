@@ -95,19 +95,26 @@ class Ellipses:
     def label(self, rows: Floats) -> tuple[Ints, Floats]:
         """The cluster of each row, -1 for the background, and how typical of it the row is (0 to 1)."""
         labels, typical = np.empty(len(rows), dtype=np.int64), np.zeros(len(rows))
-        factors = [np.linalg.inv(np.linalg.cholesky(c)) for c in self.covariances[: self.n_clusters]]
         for first in range(0, len(rows), BLOCK):
             part = slice(first, first + BLOCK)
             with blas().limit(limits=1, user_api="blas"):
                 best = self.logs(rows[part]).argmax(axis=1)
             labels[part] = np.where(best < self.n_clusters, best, -1)
-        squares = np.zeros(len(rows))
-        for k, factor in enumerate(factors):
+        squares = self.squares(rows, labels)
+        for k in range(self.n_clusters):
             mine = np.flatnonzero(labels == k)
-            squares[mine] = np.square((rows[mine] - self.centres[k]) @ factor.T).sum(axis=1)
             order = np.sort(squares[mine])
             typical[mine] = 1.0 - np.searchsorted(order, squares[mine], side="left") / max(1, mine.size)
         return labels, typical
+
+    def squares(self, rows: Floats, labels: Ints) -> Floats:
+        """The squared Mahalanobis distance of each row from the center of its cluster; 0 without one."""
+        out = np.zeros(len(rows))
+        for k in range(self.n_clusters):
+            mine = np.flatnonzero(labels == k)
+            factor = np.linalg.inv(np.linalg.cholesky(self.covariances[k]))
+            out[mine] = np.square((rows[mine] - self.centres[k]) @ factor.T).sum(axis=1)
+        return out
 
 
 def fit_ellipses(

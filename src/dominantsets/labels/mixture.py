@@ -24,7 +24,8 @@ objects, whichever explains more. It is believed where
   documents that no group stands for, is not noise.)
 
 Where one of these fails nobody is called noise (but for what lies farther out than one object in 10¹² of its
-cluster would), and the table says which.
+cluster would), and the table says which. New objects are noise as well if they lie more than twice as far
+out, in widths of their cluster, as any object of the sample.
 
 All of this is judged on the significant groups, whatever number of clusters was asked for: where fewer
 are wanted the others are clusters all the same, not noise. Where some only fill up the number, it is enough
@@ -39,6 +40,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import gammainccinv
 from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
@@ -69,6 +71,7 @@ ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the back
 KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
 FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
+FAR = 2.0  # times the distance of the farthest object of a sample, beyond which new objects are noise
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -222,6 +225,8 @@ def label_by_clouds(
     noise: str | float | None,
     monitor: Monitor,
     significant: list[Start] | None = None,
+    *,
+    may_be_far: bool = False,
 ) -> Labelling:
     """Fit clusters to a sample, and decide on noise.
 
@@ -243,6 +248,8 @@ def label_by_clouds(
         Its time limit ends the fits early.
     significant : list of Start, optional
         The significant groups, on which widths and noise are judged; without them, all clusters.
+    may_be_far : bool, default=False
+        Whether what is far from all clusters is noise.
 
     Returns
     -------
@@ -282,7 +289,8 @@ def label_by_clouds(
     sure = fit.parts.sum(axis=0) >= FEW_OBJECTS
     farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
-    rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges)
+    far = _far(sample, fit) if may_be_far else np.inf
+    rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges, far)
     if not is_share(noise):
         return Labelling(rule, verdict)
     _, probabilities = located(similarity).label(rule)
@@ -290,6 +298,15 @@ def label_by_clouds(
     level = noise_level(typical, noise)
     rule = rule._replace(least=np.full(len(starts), level), background=None, judges=None)
     return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence_of(typical < level, noise)))
+
+
+def _far(sample: Coordinates, fit: Fit) -> float:
+    """The fall of a score that twice the distance of the farthest object has, and one in 10¹² at least."""
+    clouds, inside = fit.clouds, fit.outside <= 0.5
+    home = fit.home[inside]
+    t = np.square(sample.rows[inside] - clouds.centres[home]).sum(axis=1) + sample.extra[inside]
+    largest = float((t / (2.0 * clouds.variances[home])).max(initial=0.0))
+    return max(FAR**2 * largest, float(gammainccinv(0.5 * clouds.dimension, FARTHEST)))
 
 
 class _Judged(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.labels.background import Background
+from dominantsets.labels.background import Background, find_background
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.refinement import FitByMembers, diagonal_of, refine
 from dominantsets.rows.base import Cores
@@ -23,8 +23,8 @@ from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Monitor
 
+TWICE = 2.0  # the largest isolation in a cluster: a new object with more is far from it
 FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
-FARTHEST = 2.0  # times the largest isolation in a cluster, above which a new object is far from it
 NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
 
 
@@ -120,7 +120,7 @@ class Near(NamedTuple):
 
     @classmethod
     def of(cls, similarity: Similarity, rule: Rule, labels: Ints, level: float = np.inf) -> Rule:
-        """An object is far above a level of isolation, or above twice the largest of its cluster.
+        """An object is far above a level of isolation, or without one above twice the largest of its cluster.
 
         Where isolation is not known, it is the rule itself.
         """
@@ -132,7 +132,7 @@ class Near(NamedTuple):
             largest = np.zeros(limits.size)
             some = labels >= 0
             np.maximum.at(largest, labels[some], isolation.of_objects()[some])
-            limits = FARTHEST * largest
+            limits = TWICE * largest
         return cls(rule, limits)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
@@ -152,6 +152,22 @@ class ByNearest(NamedTuple):
         """The leaves of new objects; -1 where there is no way to any."""
         reach, nearest = similarity.nearest_object(new)
         return np.where(np.isfinite(reach), self.leaves[nearest], -1)
+
+
+def without_background(similarity: Similarity, found: Partition, noise: float | str | None) -> Partition:
+    """A partition of places made from rows, where the background and what is far are noise among the rows.
+
+    With other similarities, and where nothing may be noise, it is the partition itself.
+    """
+    if noise is None or isolation_of(similarity) is None:
+        return found
+    labels, probabilities, rule, sentence = found
+    if noise != "auto":
+        return found._replace(rule=Near.of(similarity, rule, labels))
+    background = find_background(similarity)
+    labels = np.where(background.objects, -1, labels)
+    probabilities = np.where(labels < 0, 0.0, probabilities)
+    return Partition(labels, probabilities, Near.of(similarity, rule, labels, background.level), background.sentence)
 
 
 def label_by_pieces(

@@ -28,7 +28,8 @@ def stated_scores(rule: Any, similarity: Similarity) -> dict[str, Any] | None:
     made: Rule = rule.rule
     if not all(isinstance(mixture, Mixture) for mixture in made.cores.mixtures):
         return None
-    least = np.asarray(made.cores.constants) - gammainccinv(0.5 * made.dimension, np.minimum(made.least, 1.0))
+    falls = np.minimum(gammainccinv(0.5 * made.dimension, np.minimum(made.least, 1.0)), made.far)
+    least = np.asarray(made.cores.constants) - falls
     return _affine(made.cores, formula) | {
         "least": np.clip(np.where(made.least > 1.0, FARTHEST, least), -FARTHEST, FARTHEST).tolist(),
         "rest": np.asarray(made.rest).tolist(),

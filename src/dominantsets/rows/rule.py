@@ -4,11 +4,12 @@ The score of object i at cluster k is :math:`s_{ik} = c_k - r_k t_{ik}`, the log
 object is of the cluster with the highest one. A cloud of D dimensions has the share
 :math:`Q(D / 2, c_k - s_{ik})` farther out, with Q the upper regularised gamma function: that is the
 probability of the object in its cluster. It is noise where that is below what the cluster asks for, or where
-the background's score is higher.
+the background's score is higher, or where :math:`c_k - s_{ik}` is larger than ``far``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ class Rule(NamedTuple):
     least: Floats  # the probability below which an object is noise
     background: Cores | None = None
     judges: Cores | None = None  # clusters that the background is compared with, where these are others
+    far: float = math.inf  # the fall of the score from that of the center, above which an object is noise
 
     def decide(
         self, nearest: Callable[[Cores], tuple[Any, Any]], tail: Callable[[float, Any], Any], send: Any
@@ -38,7 +40,7 @@ class Rule(NamedTuple):
         away = send(self.cores.constants)[best] - score
         away[away < 0.0] = 0.0
         probabilities = tail(0.5 * self.dimension, away)
-        noise = probabilities < send(self.least)[best]
+        noise = (probabilities < send(self.least)[best]) | (away > self.far)
         if self.background is not None:
             behind = nearest(self.background)[1]
             before = score + send(self.rest)[best] if self.judges is None else nearest(self.judges)[1]

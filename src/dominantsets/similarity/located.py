@@ -134,17 +134,20 @@ class Located:
         return labels, probabilities
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
-        """The same of new objects."""
+        """The same of new objects; those that have no similarity to any cluster are far."""
         arrivals = arrivals_of(self.of)
         own = arrivals.self_similarities(new)
+        bounded = self.of.zero_means_unrelated and np.isfinite(rule.far)
 
         def nearest(cores: Cores) -> tuple[Ints, Floats]:
-            scores = np.empty((new.shape[0], len(cores.mixtures)))
+            scores, unlike = np.empty((new.shape[0], len(cores.mixtures))), np.full(new.shape[0], bounded)
             for k, mixture in enumerate(cores.mixtures):
-                away = 0.5 * (own - 2.0 * arrivals.payoff_of(new, mixture) + cores.inside[k])
+                payoffs = arrivals.payoff_of(new, mixture)
+                away = 0.5 * (own - 2.0 * payoffs + cores.inside[k])
                 scores[:, k] = cores.constants[k] - cores.rates[k] * away
+                unlike &= payoffs == 0.0
             best = scores.argmax(axis=1)
-            return best, scores[np.arange(len(best)), best]
+            return best, np.where(unlike, -np.inf, scores[np.arange(len(best)), best])
 
         labels, probabilities = rule.decide(nearest, gammaincc, np.asarray)
         return labels, probabilities

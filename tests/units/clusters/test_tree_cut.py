@@ -115,16 +115,18 @@ def test_very_few_objects(n):
 
 
 def test_pieces_by_size_by_hand():
-    roots = np.array([5, 5, 2, 9, 9, 9, 2, 7])
+    roots, nowhere = np.array([5, 5, 2, 9, 9, 9, 2, 7]), np.zeros(8, dtype=bool)
     for wanted, least, expected in (
         (9, 1, [1, 1, 2, 0, 0, 0, 2, 3]),  # of equal size the one that comes first
         (2, 1, [1, 1, -1, 0, 0, 0, -1, -1]),
         (9, 2, [1, 1, 2, 0, 0, 0, 2, -1]),
         (9, 4, [-1, -1, -1, 0, 0, 0, -1, -1]),  # the largest counts anyhow
     ):
-        np.testing.assert_array_equal(tree_cut._by_size(roots, wanted, least, np.ones(8)), expected)
+        np.testing.assert_array_equal(tree_cut._by_size(roots, nowhere, wanted, least, np.ones(8)), expected)
     lengths = np.where(roots == 2, 0.5, 1.0)  # of equal size the shorter one, wherever it is
-    np.testing.assert_array_equal(tree_cut._by_size(roots, 9, 1, lengths), [2, 2, 1, 0, 0, 0, 1, 3])
+    np.testing.assert_array_equal(tree_cut._by_size(roots, nowhere, 9, 1, lengths), [2, 2, 1, 0, 0, 0, 1, 3])
+    behind = roots == 9  # noise does not count
+    assert tree_cut._by_size(roots, behind, 9, 1, np.ones(8)).tolist() == [0, 0, 1, -1, -1, -1, 1, 2]
 
 
 def test_what_chance_reaches_falls_with_the_number_of_objects_and_of_dimensions():

@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 from dominantsets import DominantSets, End, as_similarity, peel
 from dominantsets.compiled.interrupts import check
+from dominantsets.labels.background import find_background
 from dominantsets.labels.partition import Balls, ByFit, ByPayoff, _noise, label_by_fit, label_by_pieces
 from dominantsets.labels.refinement import diagonal_of, refine
 from dominantsets.similarity.arrivals import arrivals_of
@@ -103,21 +104,23 @@ def test_pieces_of_a_tree_by_hand():
     assert [c.members.tolist() for c in clusters] == [[0, 1, 2], [5, 6]]
     labels = np.array([0, 0, 0, 0, 0, 1, 1, -1, -1, -1])
     shares = np.array([1.0, 1.0, 0.6, 0.4, 0.2, 1.0, 1.0, 0.0, 0.0, 0.0])  # joined at 1, 1, 2, 3, 4
-    auto = label_by_pieces(S, clusters, labels, "auto")
+    none = find_background(S)  # of given distances none is found
+    auto = label_by_pieces(S, clusters, labels, none, "auto")
     np.testing.assert_array_equal(auto.labels, labels)
     np.testing.assert_allclose(auto.probabilities, shares)
-    assert auto.sentence == "30% are in trees of their own."
-    assert label_by_pieces(S, clusters, labels, None).sentence == "nobody is called noise, as asked."
-    some = label_by_pieces(S, clusters, labels, 0.4)  # three of them are in no cluster anyway
+    assert auto.sentence.startswith("30% are in trees of their own; no object is labelled noise: ")
+    assert label_by_pieces(S, clusters, labels, none, None).sentence == "nobody is called noise, as asked."
+    some = label_by_pieces(S, clusters, labels, none, 0.4)  # three of them are in no cluster anyway
     np.testing.assert_array_equal(some.labels, [0, 0, 0, 0, -1, 1, 1, -1, -1, -1])
     np.testing.assert_allclose(some.probabilities, np.where(some.labels < 0, 0.0, shares))
     assert some.sentence.startswith("40% are called noise")
     whole = path(D[:5, :5])
-    everybody = label_by_pieces(whole, clusters[:1], labels[:5], "auto")
-    assert everybody.sentence.startswith("nobody is called noise: ")
-    # a new object is where its nearest one is, with no way to any it is nowhere
-    new = sp.csr_array(([9.0, 0.5, 0.5, 2.0], ([0, 1, 2, 2], [4, 5, 2, 6])), shape=(4, 10))
-    np.testing.assert_array_equal(some.rule.of_new(S, new), [-1, 1, 0, -1])
+    everybody = label_by_pieces(whole, clusters[:1], labels[:5], find_background(whole), "auto")
+    assert everybody.sentence.startswith("no object is labelled noise: ")
+    # a new object is where its nearest one is; with no way to any, or more than twice as far from it as the
+    # objects of the piece join it (4 and 1), it is nowhere
+    new = sp.csr_array(([9.0, 7.9, 0.5, 0.5, 2.0, 2.1], ([0, 1, 2, 3, 3, 4], [4, 3, 5, 2, 6, 6])), shape=(6, 10))
+    np.testing.assert_array_equal(auto.rule.of_new(S, new), [-1, 0, 1, 0, -1, -1])
 
 
 def test_a_share_of_a_partition_is_left_out():
