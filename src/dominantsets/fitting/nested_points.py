@@ -196,4 +196,4 @@ def _by_centre(similarity: Similarity, scales: Scales, balls: list[Ball]) -> Lab
         inside[k] = float(weights @ own[some]) - 2.0 * start.square
     level = np.zeros(len(balls))
     cores = Cores(mixtures, inside, level + 1.0, level)
-    return Labelling(Rule(cores, 1.0, level, level), Verdict(False, 0.0, ""))
+    return Labelling(Rule(cores, 1.0, level, level, np.full(level.shape, np.inf)), Verdict(False, 0.0, ""))

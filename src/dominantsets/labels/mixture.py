@@ -41,7 +41,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammainccinv
-from scipy.stats import rankdata
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.clouds import (
@@ -55,7 +54,7 @@ from dominantsets.labels.clouds import (
     limit,
     within_hull,
 )
-from dominantsets.labels.noise import is_share, noise_level, sentence_of
+from dominantsets.labels.noise import UNLIKE, is_share, larger, noise_level, sentence_of
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
@@ -68,10 +67,10 @@ KEPT = 0.6  # of the dominant sets' objects that stay with their cluster
 AGREE = 0.9  # of the labels that widths must leave alone, in more than four dimensions
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
-KNOWS = 0.05  # by which nearness may differ from 1/2 because a background is no normal cloud
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
 FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
 FAR = 2.0  # times the distance of the farthest object of a sample, beyond which new objects are noise
+COPIES = 1e-9  # of the data's spread: the variance of copies of one object, as far as rounding goes
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
 
@@ -122,7 +121,7 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     if clouds.width <= float(clouds.variances.max()):
         return no("what lies outside the clusters is no broader than the widest of them")
     near, error = _nearness(sample, with_it)
-    if abs(near - 0.5) > KNOWS + 2.0 * error:
+    if abs(near - 0.5) > UNLIKE + 2.0 * error:
         where = "keeps to the clusters" if near > 0.5 else "keeps away from the clusters"
         return no(f"what lies outside the clusters ({share:.0%}) {where}, so that it may be parts of groups")
     two = gain_of_two(sample, with_it.outside > 0.5, clouds.dimension)
@@ -155,12 +154,10 @@ def _nearness(sample: Coordinates, fit: Fit) -> tuple[float, float]:
         _away_from_clusters(clouds, Coordinates(points, left, sample.own))
         for points, left in ((rows[some], sample.extra[some]), (drawn, extra))
     )
-    m, count = mine.size, theirs.size
-    if min(m, count) < FEW_DRAWN:
+    if min(mine.size, theirs.size) < FEW_DRAWN:
         return 0.5, np.inf
-    ranks = rankdata(np.concatenate([mine, theirs]))
-    farther = (float(ranks[:m].sum()) - 0.5 * m * (m + 1)) / (m * count)
-    return 1.0 - farther, float(np.sqrt((m + count + 1) / (12.0 * m * count)))
+    farther, error = larger(mine, theirs)
+    return 1.0 - farther, error
 
 
 def _away_from_clusters(clouds: Clouds, points: Coordinates) -> Floats:
@@ -289,8 +286,8 @@ def label_by_clouds(
     sure = fit.parts.sum(axis=0) >= FEW_OBJECTS
     farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
-    far = _far(sample, fit) if may_be_far else np.inf
-    rule = Rule(cores, fit.clouds.dimension, rest, farthest, background, judges, far)
+    far = _far(sample, fit) if may_be_far else np.full(len(starts), np.inf)
+    rule = Rule(cores, fit.clouds.dimension, rest, farthest, far, background, judges)
     if not is_share(noise):
         return Labelling(rule, verdict)
     _, probabilities = located(similarity).label(rule)
@@ -300,13 +297,19 @@ def label_by_clouds(
     return Labelling(rule, Verdict(noise > 0.0, 0.0, sentence_of(typical < level, noise)))
 
 
-def _far(sample: Coordinates, fit: Fit) -> float:
-    """The fall of a score that twice the distance of the farthest object has, and one in 10¹² at least."""
+def _far(sample: Coordinates, fit: Fit) -> Floats:
+    """The fall of a score that twice the distance of the farthest object has, and one in 10¹² at least.
+
+    From copies of one object everything else is far, and their own distances are rounding: inf.
+    """
     clouds, inside = fit.clouds, fit.outside <= 0.5
     home = fit.home[inside]
     t = np.square(sample.rows[inside] - clouds.centres[home]).sum(axis=1) + sample.extra[inside]
     largest = float((t / (2.0 * clouds.variances[home])).max(initial=0.0))
-    return max(FAR**2 * largest, float(gammainccinv(0.5 * clouds.dimension, FARTHEST)))
+    far = max(FAR**2 * largest, float(gammainccinv(0.5 * clouds.dimension, FARTHEST)))
+    spread = float((np.square(sample.rows).sum(axis=1) + sample.extra).mean())
+    least = COPIES * max(spread, abs(sample.own)) / clouds.dimension
+    return np.where(clouds.variances > least, far, np.inf)
 
 
 class _Judged(NamedTuple):

@@ -1,12 +1,15 @@
-"""A given share of noise: the objects that are least typical of their clusters."""
+"""Noise: a given share of the objects, and whether objects look like those of a background."""
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
 import numpy as np
+from scipy.stats import rankdata
 
 from dominantsets._typing import Flags, Floats, Ints
+
+UNLIKE = 0.05  # by which the share of pairs may differ from 1/2 where the background is what it is taken for
 
 
 def is_share(noise: float | str | None) -> TypeGuard[float]:
@@ -60,3 +63,31 @@ def without_noise(labels: Ints, typical: Floats, share: float) -> tuple[Ints, Fl
 def sentence_of(out: Flags, share: float) -> str:
     """What was done about a share of noise."""
     return f"{out.mean():.0%} are called noise ({share:.0%} asked): those least typical of their clusters."
+
+
+def larger(objects: Floats, drawn: Floats) -> tuple[float, float]:
+    """The share of pairs of an object and a drawn place in which the object has the larger value.
+
+    Parameters
+    ----------
+    objects, drawn : ndarray
+        A value of each.
+
+    Returns
+    -------
+    share : float
+        1/2 where both have one distribution.
+    error : float
+        Its standard error in that case.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets.labels.noise import larger
+    >>> larger(np.array([3.0, 5.0]), np.array([1.0, 4.0]))[0]
+    0.75
+    """
+    m, n = objects.size, drawn.size
+    ranks = rankdata(np.concatenate([objects, drawn]))[:m]
+    share = float((ranks.sum() - 0.5 * m * (m + 1)) / (m * n))
+    return share, float(np.sqrt((m + n + 1) / (12.0 * m * n)))

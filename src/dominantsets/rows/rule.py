@@ -9,7 +9,6 @@ the background's score is higher, or where :math:`c_k - s_{ik}` is larger than `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,9 +23,9 @@ class Rule(NamedTuple):
     dimension: float
     rest: Floats  # what is added to a score before it is compared with the background
     least: Floats  # the probability below which an object is noise
+    far: Floats  # the fall of the score from that at the center, above which an object is noise
     background: Cores | None = None
     judges: Cores | None = None  # clusters that the background is compared with, where these are others
-    far: float = math.inf  # the fall of the score from that of the center, above which an object is noise
 
     def decide(
         self, nearest: Callable[[Cores], tuple[Any, Any]], tail: Callable[[float, Any], Any], send: Any
@@ -40,7 +39,7 @@ class Rule(NamedTuple):
         away = send(self.cores.constants)[best] - score
         away[away < 0.0] = 0.0
         probabilities = tail(0.5 * self.dimension, away)
-        noise = (probabilities < send(self.least)[best]) | (away > self.far)
+        noise = (probabilities < send(self.least)[best]) | (away > send(self.far)[best])
         if self.background is not None:
             behind = nearest(self.background)[1]
             before = score + send(self.rest)[best] if self.judges is None else nearest(self.judges)[1]

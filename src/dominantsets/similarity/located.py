@@ -137,7 +137,7 @@ class Located:
         """The same of new objects; those that have no similarity to any cluster are far."""
         arrivals = arrivals_of(self.of)
         own = arrivals.self_similarities(new)
-        bounded = self.of.zero_means_unrelated and np.isfinite(rule.far)
+        bounded = self.of.zero_means_unrelated and bool(np.isfinite(rule.far).any())
 
         def nearest(cores: Cores) -> tuple[Ints, Floats]:
             scores, unlike = np.empty((new.shape[0], len(cores.mixtures))), np.full(new.shape[0], bounded)

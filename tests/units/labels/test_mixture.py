@@ -15,6 +15,7 @@ from scipy.stats import chi2, gamma, multivariate_normal
 from dominantsets import as_similarity
 from dominantsets.labels import mixture
 from dominantsets.labels.clouds import Clouds, Fit, Start, fit_clouds, gain_of_two
+from dominantsets.labels.noise import UNLIKE
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity.located import Coordinates, located
@@ -51,7 +52,7 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
     t = np.array(squares)
     constant = -0.5 * dimension * np.log(2.0 * np.pi * variance)
     cores = Cores([None], np.zeros(1), np.array([0.5 / variance]), np.array([constant]))
-    rule = Rule(cores, dimension, np.zeros(1), np.full(1, 1e-12))
+    rule = Rule(cores, dimension, np.zeros(1), np.full(1, 1e-12), np.full(1, np.inf))
     score, scores = constant - 0.5 * t / variance, {}
 
     def nearest(asked):
@@ -133,7 +134,7 @@ def test_what_a_background_knows_of_the_clusters(kind):
     near, error = mixture._nearness(sample, fit)
     assert error < 0.03
     if kind == "noise":
-        assert abs(near - 0.5) < mixture.KNOWS + 2.0 * error
+        assert abs(near - 0.5) < UNLIKE + 2.0 * error
     else:
         assert (near > 0.65) == (kind == "flanks")
         assert (near < 0.45) == (kind == "ring")
