@@ -84,7 +84,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             labels = np.where(cores >= 0, found.labels, -1)
             return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
         if self._noise_asked != self.noise:
-            sentence = "nobody is called noise: other parts of the data find another background."
+            sentence = "no object is labelled noise: other parts of the data find another background."
             return found._replace(sentence=sentence)
         return found
 

@@ -118,11 +118,13 @@ def label_by_ellipses(
     labels, typical = mixture.label(rows)
     far = np.inf if noise is None else FAR**2 * float(mixture.squares(rows, labels).max(initial=0.0))
     labels = np.where(labels < kept, labels, -1)
-    sentence = "nobody is called noise: no background was found."
+    sentence = "no object is labelled noise: no background was found."
     if noise is None:
-        sentence = "nobody is called noise, as asked."
+        sentence = "no object is labelled noise, as asked."
     elif is_share(noise):
         labels, typical, sentence = without_noise(labels, typical, noise)
     elif (labels < 0).any():
-        sentence = f"{(labels < 0).mean():.0%} are called noise: a background explains them better."
+        sentence = (
+            f"{(labels < 0).mean():.0%} of the objects are labelled noise: a background explains them better."
+        )
     return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture, far), sentence)

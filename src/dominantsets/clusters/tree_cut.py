@@ -129,7 +129,10 @@ def cut_tree(
     dimension = _dimension(similarity, np.flatnonzero(~behind))
     least = _by_chance(n - int(behind.sum()), dimension, similarity.min_samples)
     forest = compiled_cuts.root_forest(n, *tree.ends)
-    weights, lasting = _inner(tree, behind), np.flatnonzero(tree.height > (level if n_clusters is None else 0.0))[::-1]
+    weights, lasting = (
+        _inner(tree, behind),
+        np.flatnonzero(tree.height > (level if n_clusters is None else 0.0))[::-1],
+    )
     first = tree.n_components
     wanted = min(n, MOST if n_clusters is None else n_clusters)
     asked = max(0, wanted - first) + (AHEAD if n_clusters is None else 0)
@@ -150,11 +153,13 @@ def cut_tree(
         edges = edges[: _number(strengths, least, WEAK * float(np.exp(-1.5 * beyond)))]
         roots = compiled_cuts.sized_cuts(*forest, weights, edges, edges.size, 0.0)[1]
     labels = _by_size(roots, behind, wanted, LEAST if n_clusters is None else 1, _lengths(tree, roots))
-    return _with_cores(similarity, labels, behind, edges, strengths, least, min_cluster_size, options, monitor)
+    return _with_cores(
+        similarity, labels, behind, edges, strengths, least, min_cluster_size, options, monitor
+    )
 
 
 def _inner(tree: SingleLinkage, behind: Flags) -> Floats:
-    """1 for objects inside the tree, 0 for those at its tips and behind; copies of an object are one place."""
+    """1 for objects inside the tree, 0 at its tips and behind; copies of an object are one place."""
     u, v = tree.ends
     copies = int(np.searchsorted(tree.height, 0.0, side="right"))
     place = compiled_cuts.sized_cuts(

@@ -79,5 +79,5 @@ def by_clouds(
     rule = label_by_clouds(
         similarity, objects, sample, starts, dimension, decided, monitor, significant, may_be_far=far
     )
-    sentence = f"nobody is called noise: {hidden}." if hidden else rule.verdict.sentence
+    sentence = f"no object is labelled noise: {hidden}." if hidden else rule.verdict.sentence
     return without_background(similarity, Partition(*rule.of(similarity), rule, sentence), noise)

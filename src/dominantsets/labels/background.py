@@ -9,13 +9,14 @@ s is the share p of the background. With G the distribution of s, an object is b
 .. math:: n p\,G(\rho) + \bigl(|\{i : r_i > \rho\}| - n p\,(1 - G(\rho))\bigr).
 
 On a line and in a plane places are drawn from the convex hull of the objects. In more dimensions the hull is
-mostly empty corners; there, places are drawn that have the mean and the covariance of the background, again and
-again until it is steady.
+mostly empty corners; there, places are drawn that have the mean and the covariance of the background, again
+and again until it is steady.
 
 The background is believed if
 
 - it has at least 30 objects, and no more than 60 % of all;
-- no more than 40 % of it are expected on the wrong side of the level;
+- no more than 55 % of it are expected on the wrong side of the level, with two standard errors of its number
+  added;
 - its objects are no less isolated than places above the level are, and
 - no nearer to each other than such places are to them (as objects of a sparse cluster would be). In both
   comparisons the share of pairs in which the object has the larger value may be 0.05 and two standard errors
@@ -41,7 +42,7 @@ from dominantsets.similarity.isolation import RowIsolation, isolation_of
 from dominantsets.similarity.search import FEW_FEATURES
 
 FEWEST, MOST = 30, 0.6  # objects of a background, and its largest share
-WRONG = 0.4  # largest share of the background that may be expected on the wrong side of the level
+WRONG = 0.55  # largest share of the background on the wrong side of the level, with two standard errors
 DRAWN = 2_000  # places, and objects that span the hull: the most isolated ones
 SPARE = 8  # times as many are drawn from the box as from the hull
 PLANE = 2  # dimensions up to which places are drawn from the hull
@@ -133,7 +134,7 @@ def find_background(similarity: Similarity) -> Background:
         return none("no background was found")
     if found.share > MOST:
         return none(f"{found.share:.0%} of the objects are spread evenly, too many for a background")
-    if found.wrong > WRONG * found.share:
+    if n * found.wrong + 2.0 * np.sqrt(n * found.share) > WRONG * n * found.share:
         return none("groups and what surrounds them pass into each other")
     above = found.isolation > found.level
     near = NearestNeighbors(n_neighbors=1).fit(rows[out])

@@ -23,8 +23,8 @@ objects, whichever explains more. It is believed where
 - and it is one cloud: two do not explain its objects better. (A cluster that was not found, or a class of
   documents that no group stands for, is not noise.)
 
-Where one of these fails nobody is called noise (but for what lies farther out than one object in 10¹² of its
-cluster would), and the table says which. New objects are noise as well if they lie more than twice as far
+Where one of these fails no object is labelled noise (but for what lies farther out than one object in 10¹² of
+its cluster would), and the table says which. New objects are noise as well if they lie more than twice as far
 out, in widths of their cluster, as any object of the sample.
 
 All of this is judged on the significant groups, whatever number of clusters was asked for: where fewer
@@ -106,7 +106,7 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     stayed = kept(starts, home)
 
     def no(reason: str) -> Verdict:
-        return Verdict(False, gain, f"nobody is called noise: {reason}.")
+        return Verdict(False, gain, f"no object is labelled noise: {reason}.")
 
     if n < FEW_OBJECTS:
         return no(f"{n} objects are too few to tell")
@@ -327,11 +327,13 @@ def _judged(
     some: dict[str, Any] = {"dimension": dimension, "free": True, "monitor": monitor}
     same = fit_clouds(sample, starts, common=True, **some)
     if not clouds:
-        return _Judged(same, True, Verdict(False, 0.0, "nobody is called noise: between groups is a border."))
+        return _Judged(
+            same, True, Verdict(False, 0.0, "no object is labelled noise: between groups is a border.")
+        )
     if not auto:
         own = fit_clouds(sample, starts, **some)
         fit = _widths(sample, starts, own, same)
-        return _Judged(fit, fit is same, Verdict(False, 0.0, "nobody is called noise, as asked."))
+        return _Judged(fit, fit is same, Verdict(False, 0.0, "no object is labelled noise, as asked."))
     with_it = fit_clouds(sample, starts, noise=True, **some)
     fit, verdict = _decided(sample, starts, with_it, same, monitor)
     flat = constant_density(sample)

@@ -62,7 +62,8 @@ def without_noise(labels: Ints, typical: Floats, share: float) -> tuple[Ints, Fl
 
 def sentence_of(out: Flags, share: float) -> str:
     """What was done about a share of noise."""
-    return f"{out.mean():.0%} are called noise ({share:.0%} asked): those least typical of their clusters."
+    labelled = f"{out.mean():.0%} of the objects are labelled noise ({share:.0%} asked)"
+    return f"{labelled}: those least typical of their clusters."
 
 
 def larger(objects: Floats, drawn: Floats) -> tuple[float, float]:

@@ -161,13 +161,15 @@ def without_background(similarity: Similarity, found: Partition, noise: float | 
     """
     if noise is None or isolation_of(similarity) is None:
         return found
-    labels, probabilities, rule, sentence = found
+    labels, probabilities, rule, _ = found
     if noise != "auto":
         return found._replace(rule=Near.of(similarity, rule, labels))
     background = find_background(similarity)
     labels = np.where(background.objects, -1, labels)
     probabilities = np.where(labels < 0, 0.0, probabilities)
-    return Partition(labels, probabilities, Near.of(similarity, rule, labels, background.level), background.sentence)
+    return Partition(
+        labels, probabilities, Near.of(similarity, rule, labels, background.level), background.sentence
+    )
 
 
 def label_by_pieces(
@@ -190,7 +192,7 @@ def label_by_pieces(
         probabilities[mine] = 1.0 - np.searchsorted(np.sort(heights), heights, side="left") / mine.size
     sentence = background.sentence
     if noise is None:
-        sentence = "nobody is called noise, as asked."
+        sentence = "no object is labelled noise, as asked."
     elif is_share(noise):
         labels, probabilities, sentence = without_noise(labels, probabilities, noise)
     elif (pieces < 0).any():
@@ -237,7 +239,7 @@ def label_by_fit(
     np.maximum.at(tops, labels[inside], fit[inside])
     strength = np.zeros(labels.size)
     strength[inside] = np.clip(fit[inside] / np.maximum(tops[labels[inside]], 1e-300), 0.0, 1.0)
-    sentence = "nobody is called noise."
+    sentence = "no object is labelled noise."
     if is_share(noise):
         labels, strength, sentence = without_noise(labels, strength, noise)
     elif (labels < 0).any():

@@ -90,7 +90,9 @@ def isolation_of(similarity: Similarity) -> Isolation | None:
 @isolation_of.register
 def _of_path(similarity: Path) -> Isolation:
     search = similarity.search
-    return TreeIsolation(similarity) if search is None or similarity.n < 2 else RowIsolation(search, np.asarray)
+    return (
+        TreeIsolation(similarity) if search is None or similarity.n < 2 else RowIsolation(search, np.asarray)
+    )
 
 
 @isolation_of.register(EmbeddingPath)

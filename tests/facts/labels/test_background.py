@@ -124,4 +124,6 @@ def test_few_objects_have_no_background(n):
 def test_copies_and_lattices_have_no_background():
     grid = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
     for X in (np.zeros((200, 3)), np.repeat(grid[:50], 8, axis=0), grid, grid[:, :1]):
-        assert (DominantSets(1, affinity="path", affinity_params={"min_samples": 5}).fit(X).labels_ == 0).all()
+        assert (
+            DominantSets(1, affinity="path", affinity_params={"min_samples": 5}).fit(X).labels_ == 0
+        ).all()

@@ -49,9 +49,11 @@ def test_how_many_are_said_to_be_noise():
     auto = elliptic.label_by_ellipses(here, fitted, "auto", 3)
     share = float((auto.labels < 0).mean())
     assert 0.1 < share < 0.3
-    assert auto.sentence.startswith(f"{share:.0%} are called noise: a background")
+    assert auto.sentence.startswith(f"{share:.0%} of the objects are labelled noise: a background")
     np.testing.assert_array_equal(auto.probabilities == 0.0, auto.labels < 0)
-    assert elliptic.label_by_ellipses(here, fitted, None, 3).sentence == "nobody is called noise, as asked."
+    assert (
+        elliptic.label_by_ellipses(here, fitted, None, 3).sentence == "no object is labelled noise, as asked."
+    )
     some = elliptic.label_by_ellipses(SimpleNamespace(features=X), fit_ellipses(X, y), 0.1, 3)
     assert np.count_nonzero(some.labels < 0) == 18
     two = elliptic.label_by_ellipses(SimpleNamespace(features=X), fit_ellipses(X, y), "auto", 2)

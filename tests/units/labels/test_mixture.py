@@ -397,14 +397,14 @@ def test_nobody_is_noise_where_that_was_asked_for_or_nothing_is_known(monkeypatc
     S, sample, starts, y, _ = groups_in("flat")
     found = labelled(S, sample, starts, None)
     assert (found.of(S)[0] >= 0).all()
-    assert found.verdict.sentence == "nobody is called noise, as asked."
+    assert found.verdict.sentence == "no object is labelled noise, as asked."
     assert (found.of(S)[0][:240] == y[:240]).mean() > 0.99
     share = labelled(S, sample, starts, 0.25)
     every, labels = found.of(S)[1], share.of(S)[0]
     assert (labels < 0).sum() == 80
     assert every[labels < 0].max() <= every[labels >= 0].min()
     assert share.verdict.noisy
-    assert share.verdict.sentence.startswith("25% are called noise (25% asked)")
+    assert share.verdict.sentence.startswith("25% of the objects are labelled noise (25% asked)")
     nobody = labelled(S, sample, starts, 0.0)
     assert not nobody.verdict.noisy
     assert (nobody.of(S)[0] >= 0).all()

@@ -109,7 +109,9 @@ def test_pieces_of_a_tree_by_hand():
     np.testing.assert_array_equal(auto.labels, labels)
     np.testing.assert_allclose(auto.probabilities, shares)
     assert auto.sentence.startswith("30% are in trees of their own; no object is labelled noise: ")
-    assert label_by_pieces(S, clusters, labels, none, None).sentence == "nobody is called noise, as asked."
+    assert (
+        label_by_pieces(S, clusters, labels, none, None).sentence == "no object is labelled noise, as asked."
+    )
     some = label_by_pieces(S, clusters, labels, none, 0.4)  # three of them are in no cluster anyway
     np.testing.assert_array_equal(some.labels, [0, 0, 0, 0, -1, 1, 1, -1, -1, -1])
     np.testing.assert_allclose(some.probabilities, np.where(some.labels < 0, 0.0, shares))
@@ -119,7 +121,9 @@ def test_pieces_of_a_tree_by_hand():
     assert everybody.sentence.startswith("no object is labelled noise: ")
     # a new object is where its nearest one is; with no way to any, or more than twice as far from it as the
     # objects of the piece join it (4 and 1), it is nowhere
-    new = sp.csr_array(([9.0, 7.9, 0.5, 0.5, 2.0, 2.1], ([0, 1, 2, 3, 3, 4], [4, 3, 5, 2, 6, 6])), shape=(6, 10))
+    new = sp.csr_array(
+        ([9.0, 7.9, 0.5, 0.5, 2.0, 2.1], ([0, 1, 2, 3, 3, 4], [4, 3, 5, 2, 6, 6])), shape=(6, 10)
+    )
     np.testing.assert_array_equal(auto.rule.of_new(S, new), [-1, 0, 1, 0, -1, -1])
 
 
