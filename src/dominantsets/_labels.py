@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._checks import warn
+from dominantsets._checks import check_real, warn
 from dominantsets._input import new_objects
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.proof_file import write_certificate
@@ -28,10 +28,12 @@ from dominantsets.labels.average import (
     predict_by_payoff,
 )
 from dominantsets.labels.margins import label_margins
+from dominantsets.labels.noise import FAR
 from dominantsets.labels.partition import Partition, memberships_of
 from dominantsets.labels.stated import stated_scores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.isolation import any_isolation_of
 from dominantsets.similarity.source import as_given
 from dominantsets.solvers import DominantSet, Monitor, Status
 from dominantsets.solvers.certificate import beyond_rounding
@@ -92,6 +94,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         """What has been made, and what ``predict`` needs."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         labels, probabilities, self._rule, sentence = made
+        self._outlier_scores: Any = None  # made when they are asked for
         self._levels: list[Core] = []
         self._averages: list[Any] = []
         if self.assign == "average":
@@ -255,24 +258,75 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             "scores": None if scores is None else scores | {"only_members": self.noise == "cores"},
         }
 
-    def predict(self, X: Any) -> Ints:
+    @property
+    def outlier_scores_(self) -> Any:
+        """The isolation of each object; see the attributes of the class. Computed when it is first read."""
+        check_is_fitted(self)
+        self._require_whole("outlier_scores_", len(self.labels_))
+        if self._outlier_scores is None:
+            isolation, copies = any_isolation_of(self.similarity_), getattr(self, "_copies", None)
+            if isolation is None:
+                scores = 1.0 - np.asarray(self.probabilities_)
+            else:
+                scores = isolation.of_objects()
+                scores = scores if copies is None else copies.fold(scores, np.nan)
+            self._outlier_scores = as_given(self.similarity_, scores)
+        return self._outlier_scores
+
+    def score_samples(self, X: Any) -> Floats:
+        """How typical new objects are of the data: minus their isolation, see ``outlier_scores_``.
+
+        Objects of ``fit`` have minus their outlier scores, because a copy of an object is no other one. A model
+        that was saved without its rows (``holds_rows_``) has none to compare with.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_features)
+            As for ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            The lower, the more of an outlier.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.arange(40.0)[:, None]
+        >>> model = DominantSets(1, affinity="sqeuclidean").fit(X)
+        >>> model.score_samples([[20.5], [49.0]])  # the 5th nearest are 18 and 23, and 35
+        array([ -2.5, -14. ])
+        """
+        check_is_fitted(self)
+        isolation = any_isolation_of(self.similarity_)
+        if isolation is None:
+            raise ValueError(
+                "score_samples needs features or a matrix, and this model was fitted to a graph: use predict."
+            )
+        return -isolation.of_new(arrivals_of(self.similarity_).arriving(new_objects(self, X)))
+
+    def predict(self, X: Any, *, far: float = FAR) -> Ints:
         r"""The clusters of new objects.
 
-        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again wherever
-        no tie is involved. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
+        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
         or to the background (-1); on a network to the group that it has most in common with; under "path"
         where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
         which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
         "average" that cluster too, else the one with the highest average similarity.
 
-        Exceptions: a share of noise (``noise=0.1``) is one of the objects of ``fit``; and under
-        "nearest_neighbors" an object of ``fit`` that comes again as a new one has itself among its neighbors.
+        What is far from all clusters is -1. With a share of noise (``noise=0.1``) new objects that are less
+        typical than those which were left out are -1, too.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_new, n_features)
             Rows of features; for ``affinity="precomputed"`` the similarities of the new objects to
             the n objects of ``fit`` (a row of that matrix is its object; its diagonal is ignored).
+        far : float, default=2.0
+            An object is -1 if it is more than ``far`` times as far from its cluster as the farthest of its
+            objects (``far_limits_`` has these distances for the default); ``numpy.inf`` for no limit. With
+            ``noise=None``, ``assign=None`` or "average", and on a network, there is none.
 
         Returns
         -------
@@ -280,16 +334,24 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             Labels.
         """
         check_is_fitted(self)
+        if not check_real("far", far) > 0.0:
+            raise ValueError(f"far must be above 0, got {far!r}: it is a factor of a distance.")
         similarity = self.similarity_
         X = arrivals_of(similarity).arriving(new_objects(self, X))
         if self.assign == "average":
             return predict_by_average(similarity, self._levels, self._averages, X)
         if self._rule is None:
             return predict_by_payoff(similarity, self._levels, X)
-        labels: Ints = self._rule.of_new(similarity, X)
+        labels: Ints = self._rule.within(far).of_new(similarity, X)
         if self._levels:
             labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
         return labels
+
+    @property
+    def far_limits_(self) -> Floats | None:
+        """The distance from each cluster beyond which new objects are -1; see the attributes of the class."""
+        check_is_fitted(self)
+        return None if self._rule is None else self._rule.limits
 
     def _set_soft(self, similarity: Similarity) -> None:
         """Keep of each cluster what payoffs need, without the rows: a saved model has none."""

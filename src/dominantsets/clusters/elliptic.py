@@ -15,8 +15,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.ellipses import Ellipses, best_ellipses
-from dominantsets.labels.mixture import FAR
-from dominantsets.labels.noise import is_share, without_noise
+from dominantsets.labels.noise import FAR, is_share, noise_level, without_noise
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.elliptic import Elliptic
@@ -28,19 +27,31 @@ OWN = 0.5  # of a dominant set's weight that must lie on its own cluster
 
 
 class ByEllipses(NamedTuple):
-    """The cloud that a new object is most likely of; -1 where that is the background, or all are far.
+    """The cloud that a new object is most likely of; -1 where that is the background, or is far.
 
-    Farther than all are squared distances above ``far``, in the metric of the object's cluster.
+    Far are distances above ``farthest``, in the metric of the object's cluster; objects with a probability
+    below ``least`` are -1, too.
     """
 
     mixture: Ellipses
-    far: float = np.inf
+    farthest: float = np.inf
+    least: float = 0.0
+
+    @property
+    def limits(self) -> Floats:
+        """The distance from the center of each cluster, from which new objects are noise."""
+        return np.full(self.mixture.n_clusters, self.farthest)
+
+    def within(self, times: float) -> ByEllipses:
+        """The rule by which objects are noise from so many times the distance of the farthest object."""
+        return self._replace(farthest=times / FAR * self.farthest)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
         rows = np.asarray(new, dtype=np.float64)
-        labels = self.mixture.label(rows)[0]
-        return np.where(self.mixture.squares(rows, labels) > self.far, -1, labels)
+        labels, typical = self.mixture.label(rows)
+        far = self.mixture.squares(rows, labels) > self.farthest**2
+        return np.where(far | (typical < self.least), -1, labels)
 
 
 def fitted(
@@ -116,15 +127,16 @@ def label_by_ellipses(
     """Labels by the mixture; -1 for its background, and beyond the clusters that are kept."""
     rows = np.asarray(similarity.features, dtype=np.float64)
     labels, typical = mixture.label(rows)
-    far = np.inf if noise is None else FAR**2 * float(mixture.squares(rows, labels).max(initial=0.0))
+    far = np.inf if noise is None else FAR * float(np.sqrt(mixture.squares(rows, labels).max(initial=0.0)))
     labels = np.where(labels < kept, labels, -1)
-    sentence = "no object is labelled noise: no background was found."
+    sentence, least = "no object is labelled noise: no background was found.", 0.0
     if noise is None:
         sentence = "no object is labelled noise, as asked."
     elif is_share(noise):
+        least = noise_level(typical, noise)
         labels, typical, sentence = without_noise(labels, typical, noise)
     elif (labels < 0).any():
         sentence = (
             f"{(labels < 0).mean():.0%} of the objects are labelled noise: a background explains them better."
         )
-    return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture, far), sentence)
+    return Partition(labels, np.where(labels < 0, 0.0, typical), ByEllipses(mixture, far, least), sentence)

@@ -37,8 +37,11 @@ from dominantsets.fitting.mixtures import Components, components
 from dominantsets.fitting.plan import Noise, Request
 from dominantsets.fitting.samples import Sample, Way, has_words, sample_of, scale_of
 from dominantsets.fitting.separation import conductances
+from dominantsets.labels.background import Background, find_background
 from dominantsets.labels.ellipses import best_ellipses
+from dominantsets.similarity import Similarity
 from dominantsets.similarity.elliptic import STARTS
+from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor, SolverOptions
 
@@ -254,6 +257,7 @@ class _Judge:
         self._dropped: list[TriedAffinity] = []
         self._own: dict[str, int] = {}  # number of clusters that each affinity finds by itself
         self._own_labels: dict[str, list[Ints]] = {}  # without noise and with it
+        self._background: Background | None = None
 
     def usual(
         self, reason: str, number: int | None = None, *, found: int = 0, interrupted: bool = False
@@ -391,9 +395,20 @@ class _Judge:
 
     def _labels(self, way: Way, objects: Ints | None, n_clusters: int | None, *noises: Noise) -> list[Ints]:
         """The labels of the sample or a part of it, by one affinity."""
-        request = Request(n_clusters, "auto", SolverOptions().checked())
         similarity = self._sample.similarity(way, objects)
+        behind = self._background_of(similarity, objects)
+        request = Request(n_clusters, "auto", SolverOptions().checked(), background=behind)
         return labels_of(similarity, request, np.random.RandomState(0), self._monitor, *noises)
+
+    def _background_of(self, similarity: Similarity, objects: Ints | None) -> Background | None:
+        """The background of the sample, or its part in a subsample; round groups have one of their own."""
+        if isolation_of(similarity) is None:
+            return None
+        if self._background is None:
+            if objects is not None:
+                return None
+            self._background = find_background(similarity)
+        return self._background if objects is None else self._background.part(objects)
 
     def _best(self) -> Choice:
         """The candidate with the highest score; of equal ones the first."""

@@ -12,7 +12,8 @@ from dominantsets.fitting.nested import Nested, alone
 from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.points import by_clouds
 from dominantsets.fitting.selection import Selection, of_shift
-from dominantsets.labels.partition import Partition, label_by_fit
+from dominantsets.labels.partition import Partition, label_by_fit, label_by_isolation
+from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers.result import HALTS
 
@@ -70,13 +71,16 @@ class OneShift(Plan):
     def labels(self, noise: Noise) -> Partition:
         similarity, clusters = self.similarity, self.clusters
         if similarity.structure != "points":
-            return label_by_fit(similarity, clusters, self.cores, noise, self.monitor)
+            if isolation_of(similarity) is None:
+                return label_by_fit(similarity, clusters, self.cores, noise, self.monitor)
+            found = label_by_fit(similarity, clusters, self.cores, None, self.monitor)
+            return label_by_isolation(similarity, found.labels, found.rule, self.background, noise)
         few = [cluster.members[:: max(1, len(cluster) // SOME)] for cluster in clusters]
         size = SAMPLED // 6 if self.monitor.interrupted else SAMPLED  # Ctrl-C is answered at once
         objects = np.unique(np.concatenate([chosen(self._degrees, size), *few]))
         sample = located(similarity).coordinates(objects)
         starts = starts_from(sample, objects, clusters)
-        return by_clouds(similarity, objects, sample, starts, np.inf, noise, self.monitor)
+        return by_clouds(self, objects, sample, starts, np.inf, noise)
 
     def explain(self) -> Selection:
         return of_shift(self._resolution, self.clusters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dominantsets.clusters.checkpoint import Checkpoint
 from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.selection import Selection
+from dominantsets.labels.background import Background, find_background
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions
@@ -41,6 +43,8 @@ class Request:
         Called with the number of each cluster and the cluster.
     before : ndarray of int, optional
         Earlier labels of the objects, -1 for none: clusters that are found again keep their numbers.
+    background : Background, optional
+        What is around groups of any shape, where that is known already.
     """
 
     n_clusters: int | None
@@ -51,6 +55,7 @@ class Request:
     keep: Keep = lambda *_: None
     say: Callable[[int, DominantSet], None] = lambda *_: None
     before: Ints | None = None
+    background: Background | None = None
 
 
 class Plan(ABC):
@@ -88,6 +93,12 @@ class Plan(ABC):
         self.cores = np.full(similarity.n, -1, dtype=np.int64)
         self.options: SolverOptions = request.options
         self.end: End | None = End.N_CLUSTERS
+
+    @cached_property
+    def background(self) -> Background:
+        """What is around the groups, whatever their shape."""
+        known = self.request.background
+        return find_background(self.similarity) if known is None else known
 
     def groups(self) -> None:
         """Find the clusters."""

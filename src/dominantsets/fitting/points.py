@@ -13,10 +13,9 @@ from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.selection import Selection, of_scales
 from dominantsets.labels.clouds import Start
 from dominantsets.labels.mixture import label_by_clouds
-from dominantsets.labels.partition import Partition, without_background
-from dominantsets.similarity import Similarity
+from dominantsets.labels.partition import Partition, label_by_isolation
+from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import Coordinates, located
-from dominantsets.solvers import Monitor
 from dominantsets.solvers.result import HALTS
 
 
@@ -51,9 +50,7 @@ class Points(Plan):
         why = scales.hidden(len(balls)) if judged else ""
         starts, sure = starts_of(scales, balls), starts_of(scales, scales.significant)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
-        return by_clouds(
-            self.similarity, scales.objects, scales.sample, starts, dimension, noise, self.monitor, why, sure
-        )
+        return by_clouds(self, scales.objects, scales.sample, starts, dimension, noise, why, sure)
 
     def explain(self) -> Selection:
         return of_scales(self._scales, self._run.balls, self.clusters, self.request.n_clusters)
@@ -64,20 +61,25 @@ class Points(Plan):
 
 
 def by_clouds(
-    similarity: Similarity,
+    plan: Plan,
     objects: Ints,
     sample: Coordinates,
     starts: list[Start],
     dimension: float,
     noise: Noise,
-    monitor: Monitor,
     hidden: str = "",
     significant: list[Start] | None = None,
 ) -> Partition:
-    """Labels by clouds; ``hidden`` says why no object can be noise."""
-    decided, far = None if noise == "cores" or hidden else noise, noise is not None
+    """Labels by clouds; ``hidden`` says why no object can be noise.
+
+    Where objects stand for rows that are places elsewhere, noise is what is isolated among the rows.
+    """
+    similarity, any_shape = plan.similarity, isolation_of(plan.similarity) is not None
+    decided, far = None if noise == "cores" or hidden or any_shape else noise, noise is not None
     rule = label_by_clouds(
-        similarity, objects, sample, starts, dimension, decided, monitor, significant, may_be_far=far
+        similarity, objects, sample, starts, dimension, decided, plan.monitor, significant, may_be_far=far
     )
+    if any_shape:
+        return label_by_isolation(similarity, rule.of(similarity)[0], rule, plan.background, noise)
     sentence = f"no object is labelled noise: {hidden}." if hidden else rule.verdict.sentence
-    return without_background(similarity, Partition(*rule.of(similarity), rule, sentence), noise)
+    return Partition(*rule.of(similarity), rule, sentence)

@@ -7,7 +7,6 @@ from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_path import nested_path
 from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.selection import Selection, of_pieces
-from dominantsets.labels.background import find_background
 from dominantsets.labels.partition import Partition, label_by_pieces
 from dominantsets.solvers.result import End
 
@@ -17,15 +16,14 @@ class Tree(Plan):
 
     def _find(self) -> None:
         request, similarity = self.request, self.similarity
-        self._background = find_background(similarity)
         self._cut = cut_tree(
             similarity,
             request.n_clusters,
             request.min_cluster_size,
             request.options,
             self.monitor,
-            self._background.objects,
-            self._background.level if self._background.is_found else 0.0,
+            self.background.objects,
+            self.background.level if self.background.is_found else 0.0,
         )
         self.clusters = [piece.core for piece in self._cut.pieces]
         self.cores = self._named(self.clusters)
@@ -35,7 +33,7 @@ class Tree(Plan):
             self.end = End.TIME_LIMIT
 
     def labels(self, noise: Noise) -> Partition:
-        return label_by_pieces(self.similarity, self.clusters, self._cut.labels, self._background, noise)
+        return label_by_pieces(self.similarity, self._cut.labels, self.background, noise)
 
     def explain(self) -> Selection:
         return of_pieces(self._cut, self.request.n_clusters)

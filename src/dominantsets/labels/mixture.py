@@ -34,13 +34,13 @@ that a background is believed beside all clusters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammainccinv
+from scipy.special import gammaincc, gammainccinv
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.clouds import (
@@ -54,7 +54,7 @@ from dominantsets.labels.clouds import (
     limit,
     within_hull,
 )
-from dominantsets.labels.noise import UNLIKE, is_share, larger, noise_level, sentence_of
+from dominantsets.labels.noise import FAR, UNLIKE, is_share, larger, noise_level, sentence_of
 from dominantsets.rows.base import Cores
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
@@ -69,7 +69,6 @@ SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
 FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
-FAR = 2.0  # times the distance of the farthest object of a sample, beyond which new objects are noise
 COPIES = 1e-9  # of the data's spread: the variance of copies of one object, as far as rounding goes
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
 
@@ -207,6 +206,20 @@ class Labelling:
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
         return self.place(similarity, new)[0]
+
+    @property
+    def limits(self) -> Floats:
+        """The distance from the center of each cluster, from which new objects are noise."""
+        return np.sqrt(self.rule.falls / self.rule.cores.rates)
+
+    def within(self, times: float) -> Labelling:
+        """The rule by which objects are noise from so many times the distance of the farthest object."""
+        rule, ratio = self.rule, (times / FAR) ** 2
+        unlikely = gammaincc(
+            0.5 * rule.dimension, ratio * float(gammainccinv(0.5 * rule.dimension, FARTHEST))
+        )
+        least = np.where(rule.least == FARTHEST, unlikely, rule.least)
+        return replace(self, rule=rule._replace(far=ratio * rule.far, least=least))
 
     def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
         """Labels and probabilities of new objects."""

@@ -5,15 +5,16 @@ Points have :mod:`dominantsets.labels.mixture`. Both give a :class:`Partition`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
-from dominantsets.labels.background import Background, find_background
-from dominantsets.labels.noise import is_share, without_noise
+from dominantsets.labels.background import Background
+from dominantsets.labels.noise import FAR, is_share, largest_of, share_beyond, without_noise
 from dominantsets.labels.refinement import FitByMembers, diagonal_of, refine
 from dominantsets.rows.base import Cores
 from dominantsets.similarity import Similarity
@@ -23,8 +24,7 @@ from dominantsets.similarity.isolation import isolation_of
 from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Monitor
 
-TWICE = 2.0  # the largest isolation in a cluster: a new object with more is far from it
-FAR = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
+BEYOND = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
 NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
 
 
@@ -33,6 +33,26 @@ class Rule(Protocol):
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects, -1 for noise."""
+
+    def within(self, times: float) -> Self:
+        """The rule by which objects are noise from so many times the distance of the farthest object."""
+
+    @property
+    def limits(self) -> Floats | None:
+        """The distance from which new objects of each cluster are noise; None if the rule has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unbounded:
+    """A rule by which no new object is far."""
+
+    @property
+    def limits(self) -> None:
+        """None: it has no limits."""
+
+    def within(self, times: float) -> Self:
+        """The rule itself."""
+        return self
 
 
 class Partition(NamedTuple):
@@ -82,7 +102,8 @@ class Balls(NamedTuple):
         return near
 
 
-class ByFit(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ByFit(Unbounded):
     """The refined cluster that a new object fits best, unless it lies outside the cores' balls."""
 
     fits: FitByMembers
@@ -99,7 +120,8 @@ class ByFit(NamedTuple):
         return labels
 
 
-class ByPayoff(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ByPayoff(Unbounded):
     """The group of a graph with the largest payoff over the root of its own, where there is any."""
 
     summaries: list[Any]
@@ -113,37 +135,46 @@ class ByPayoff(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Another rule, for objects that are not far from all objects of their cluster."""
+    """Another rule, for objects that are not isolated; those that are have the label -1.
+
+    Parameters
+    ----------
+    rule : Rule
+        The labels of the others.
+    levels : ndarray of shape (K,)
+        The isolation above which an object of each cluster is noise; inf for none.
+    largest : ndarray of shape (K,)
+        The largest isolation in each cluster.
+    times : float
+        An object is far if it is this many times as isolated as the most isolated one of its cluster.
+    """
 
     rule: Rule
-    limits: Floats
+    levels: Floats
+    largest: Floats
+    times: float = FAR
 
-    @classmethod
-    def of(cls, similarity: Similarity, rule: Rule, labels: Ints, level: float = np.inf) -> Rule:
-        """An object is far above a level of isolation, or without one above twice the largest of its cluster.
+    @property
+    def limits(self) -> Floats:
+        """The isolation above which a new object of each cluster is noise."""
+        far = np.full(self.largest.size, np.inf) if np.isinf(self.times) else self.times * self.largest
+        return np.minimum(self.levels, far)
 
-        Where isolation is not known, it is the rule itself.
-        """
-        isolation = isolation_of(similarity)
-        if isolation is None or not (labels >= 0).any():
-            return rule
-        limits = np.full(int(labels.max()) + 1, level)
-        if not np.isfinite(level):
-            largest = np.zeros(limits.size)
-            some = labels >= 0
-            np.maximum.at(largest, labels[some], isolation.of_objects()[some])
-            limits = TWICE * largest
-        return cls(rule, limits)
+    def within(self, times: float) -> Self:
+        """The rule with another number of times."""
+        return self._replace(times=times)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
-        """Labels of new objects; -1 for those that are far."""
+        """Labels of new objects; -1 for those that are isolated."""
         labels, isolation = self.rule.of_new(similarity, new), isolation_of(similarity)
         assert isolation is not None
-        far = isolation.of_new(new) > np.append(self.limits, np.inf)[labels]
+        # a part in 10⁹ more: rounding must not put the most isolated object outside
+        far = isolation.of_new(new) > np.append((1.0 + 1e-9) * self.limits, np.inf)[labels]
         return np.where(far, -1, labels)
 
 
-class ByNearest(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ByNearest(Unbounded):
     """A new object is reached through the object nearest to it, and belongs where that one does."""
 
     leaves: Ints
@@ -154,53 +185,57 @@ class ByNearest(NamedTuple):
         return np.where(np.isfinite(reach), self.leaves[nearest], -1)
 
 
-def without_background(similarity: Similarity, found: Partition, noise: float | str | None) -> Partition:
-    """A partition of places made from rows, where the background and what is far are noise among the rows.
+def label_by_isolation(
+    similarity: Similarity, pieces: Ints, rule: Rule, background: Background, noise: float | str | None
+) -> Partition:
+    """Labels of groups of any shape, without their noise.
 
-    With other similarities, and where nothing may be noise, it is the partition itself.
+    An object is the more typical of its group the less isolated it is: its probability is the share of the
+    group that is at least as isolated.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        One with an isolation of its objects (:mod:`dominantsets.similarity.isolation`).
+    pieces : ndarray of int
+        The group of each object, -1 for none.
+    rule : Rule
+        The group of new objects.
+    background : Background
+        What is noise with "auto".
+    noise : float, "auto", "cores" or None
+        A number is the share of the objects that is noise, the least typical ones.
+
+    Returns
+    -------
+    Partition
+        With a rule by which new objects are noise, too.
     """
-    if noise is None or isolation_of(similarity) is None:
-        return found
-    labels, probabilities, rule, _ = found
-    if noise != "auto":
-        return found._replace(rule=Near.of(similarity, rule, labels))
-    background = find_background(similarity)
-    labels = np.where(background.objects, -1, labels)
-    probabilities = np.where(labels < 0, 0.0, probabilities)
-    return Partition(
-        labels, probabilities, Near.of(similarity, rule, labels, background.level), background.sentence
-    )
+    labels = np.where(background.objects & (noise == "auto"), -1, pieces)
+    probabilities, sentence = share_beyond(background.isolation, labels), background.sentence
+    if noise is None:
+        return Partition(labels, probabilities, rule, "no object is labelled noise, as asked.")
+    if is_share(noise):
+        labels, probabilities, sentence = without_noise(labels, probabilities, noise)
+    if isolation_of(similarity) is None or not (labels >= 0).any():
+        return Partition(labels, probabilities, rule, sentence)
+    largest, every = (largest_of(background.isolation, some) for some in (labels, pieces))
+    largest = np.append(largest, np.zeros(every.size - largest.size))
+    levels = np.where(largest < every, largest, np.inf)  # with a share, those that were left out are beyond
+    if noise == "auto":
+        levels = np.full(largest.size, background.level)
+    return Partition(labels, probabilities, Near(rule, levels, largest), sentence)
 
 
 def label_by_pieces(
-    similarity: Any,
-    clusters: list[DominantSet],
-    labels: Ints,
-    background: Background,
-    noise: float | str | None,
+    similarity: Any, pieces: Ints, background: Background, noise: float | str | None
 ) -> Partition:
-    """Labels by the pieces of a tree; an object is the more typical the earlier it is joined to another one.
-
-    The probability is the share of the piece that is joined no earlier. With "auto" the background is noise.
-    """
-    pieces, labels = labels, np.where(background.objects & (noise == "auto"), -1, labels)
-    probabilities = np.zeros(labels.size)
-    joined = similarity.tree.first_heights()
-    for k in range(len(clusters)):
-        mine = np.flatnonzero(labels == k)
-        heights = joined[mine]
-        probabilities[mine] = 1.0 - np.searchsorted(np.sort(heights), heights, side="left") / mine.size
-    sentence = background.sentence
-    if noise is None:
-        sentence = "no object is labelled noise, as asked."
-    elif is_share(noise):
-        labels, probabilities, sentence = without_noise(labels, probabilities, noise)
-    elif (pieces < 0).any():
-        sentence = f"{(pieces < 0).mean():.0%} are in trees of their own; {sentence}"
-    rule: Rule = ByNearest(labels)
-    if noise is not None:
-        rule = Near.of(similarity, ByNearest(pieces), labels, background.level)
-    return Partition(labels, probabilities, rule, sentence)
+    """Labels by the pieces of a tree."""
+    found = label_by_isolation(similarity, pieces, ByNearest(pieces), background, noise)
+    if noise is None or is_share(noise) or (pieces >= 0).all():
+        return found
+    sentence = f"{(pieces < 0).mean():.0%} are in trees of their own; {found.sentence}"
+    return found._replace(sentence=sentence)
 
 
 def label_by_fit(
@@ -261,10 +296,10 @@ def _noise(
         return None, np.inf, None
     outside = cores < 0
     squares = -located(similarity).nearest(balls.cores)[1]
-    far, close = (squares > FAR**2) & outside, (squares > 1.0) & outside
+    far, close = (squares > BEYOND**2) & outside, (squares > 1.0) & outside
     if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
         return close, 1.0, balls
-    return far, FAR, balls
+    return far, BEYOND, balls
 
 
 def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainccinv
 
 from dominantsets.labels.mixture import Labelling
 from dominantsets.rows.base import Cores, Mixture
@@ -28,8 +27,7 @@ def stated_scores(rule: Any, similarity: Similarity) -> dict[str, Any] | None:
     made: Rule = rule.rule
     if not all(isinstance(mixture, Mixture) for mixture in made.cores.mixtures):
         return None
-    falls = np.minimum(gammainccinv(0.5 * made.dimension, np.minimum(made.least, 1.0)), made.far)
-    least = np.asarray(made.cores.constants) - falls
+    least = np.asarray(made.cores.constants) - made.falls
     return _affine(made.cores, formula) | {
         "least": np.clip(np.where(made.least > 1.0, FARTHEST, least), -FARTHEST, FARTHEST).tolist(),
         "rest": np.asarray(made.rest).tolist(),

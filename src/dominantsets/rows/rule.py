@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.special import gammainccinv
+
 from dominantsets._typing import Floats
 from dominantsets.rows.base import Cores
 
@@ -26,6 +29,11 @@ class Rule(NamedTuple):
     far: Floats  # the fall of the score from that at the center, above which an object is noise
     background: Cores | None = None
     judges: Cores | None = None  # clusters that the background is compared with, where these are others
+
+    @property
+    def falls(self) -> Floats:
+        """The fall of the score from that at the center, above which an object of each cluster is noise."""
+        return np.minimum(gammainccinv(0.5 * self.dimension, np.minimum(self.least, 1.0)), self.far)
 
     def decide(
         self, nearest: Callable[[Cores], tuple[Any, Any]], tail: Callable[[float, Any], Any], send: Any

@@ -93,13 +93,15 @@ class Places:
         """
         if len(self.at) == 1:
             return np.repeat(self.at, new.shape[0], axis=0)
-        distances, nearest = self.search.kneighbors(self.prepared(new))
+        new = self.prepared(new)
+        distances, nearest = self.search.kneighbors(new)
         weights, around = neighbor_weights(distances)[:, :, None], self.at[nearest]
         y = around[:, 0]
         for _ in range(SETTLING):
             pull = weights / (1.0 + np.square(around - y[:, None]).sum(axis=2, keepdims=True))
             y = (pull * around).sum(axis=1) / pull.sum(axis=1)
-        return np.asarray(y)
+        # a copy of an object is where that one is
+        return np.where(self.search.copies(new, nearest[:, 0])[:, None], around[:, 0], y)
 
 
 class EmbeddingBalls(LowRank):

@@ -1,4 +1,9 @@
-"""How isolated objects are among rows of features: the distance to the 5th nearest other object."""
+"""How isolated objects are: the distance to the 5th nearest other object.
+
+Affinities of groups of any shape search for neighbors anyway, and have their isolation among the rows of
+features. For all others it is measured among a sample of 2,000 objects, which ranks outliers as well (Sugiyama
+and Borgwardt, Rapid distance-based outlier detection via sampling, NIPS 2013).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,19 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.threads import row_blocks
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.base import Similarity
+from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.diffusion import Diffusion
 from dominantsets.similarity.embedding import EmbeddingBalls, EmbeddingPath
+from dominantsets.similarity.located import located
+from dominantsets.similarity.neighbors import Neighbors
 from dominantsets.similarity.path import REACH, Path
 from dominantsets.similarity.search import Search
+
+SAMPLE = 2_000  # objects among which isolation is measured where there is no search for neighbors
 
 
 class Isolation(Protocol):
@@ -81,6 +93,59 @@ class TreeIsolation(NamedTuple):
         return self.tree.nearest_object(new)[0]
 
 
+class SampleIsolation(NamedTuple):
+    """Distances to the 5th nearest other object of a sample, in the space of a similarity.
+
+    The distance of two objects is the square root of what their similarity is below the mean of their
+    similarities to copies of themselves: for sqeuclidean it is the distance of the rows.
+    """
+
+    of: Similarity
+    rows: None = None
+
+    def of_objects(self) -> Floats:
+        """The distance of each object."""
+        n, sample = self.of.n, self._sample()
+        own, out = self.of.self_similarities(np.arange(n)), np.zeros(n)
+        for part in row_blocks(n, 8 * sample.size):
+            rows = np.arange(n)[part]
+            squares = 0.5 * np.add.outer(own[rows], own[sample]) - self.of.block(rows, sample)
+            squares[np.equal.outer(rows, sample)] = np.inf
+            out[part] = _fifth(squares)
+        return out
+
+    def of_new(self, new: Any) -> Floats:
+        """The distances of new objects; a copy of an object is no other one."""
+        sample, arrivals = self._sample(), arrivals_of(self.of)
+        own, mine = self.of.self_similarities(sample), arrivals.self_similarities(new)
+        out = np.zeros(new.shape[0])
+        copy = 10.0 * max(bounds_of(self.of).rounding, float(np.spacing(np.abs(own).max())))
+        for part in row_blocks(new.shape[0], 8 * sample.size):
+            squares = 0.5 * np.add.outer(mine[part], own) - self.of.cross(new[part], sample)
+            nearest = (np.arange(len(squares)), squares.argmin(axis=1))
+            squares[nearest] = np.where(squares[nearest] <= copy, np.inf, squares[nearest])
+            out[part] = _fifth(squares)
+        return out
+
+    def _sample(self) -> Ints:
+        return located(self.of).spread(0)(SAMPLE)
+
+
+def _fifth(squares: Floats) -> Floats:
+    """The root of the 5th smallest number of each row, or of the largest finite one of fewer; 0 of none."""
+    column = min(REACH, squares.shape[1]) - 1
+    found = np.partition(squares, column, axis=1)[:, : column + 1]
+    largest = np.where(np.isfinite(found), found, 0.0).max(axis=1)
+    return np.sqrt(np.maximum(largest, 0.0))
+
+
+def any_isolation_of(similarity: Similarity) -> Isolation | None:
+    """The isolation of the objects of any similarity; None of a graph, which has no distances."""
+    if similarity.self_similarity is None:
+        return isolation_of(similarity)
+    return isolation_of(similarity) or SampleIsolation(similarity)
+
+
 @singledispatch
 def isolation_of(similarity: Similarity) -> Isolation | None:
     """The isolation of the objects of a similarity; None if it keeps neither rows nor a tree."""
@@ -105,3 +170,8 @@ def _of_embedding(similarity: EmbeddingPath | EmbeddingBalls) -> Isolation | Non
 @isolation_of.register
 def _of_diffusion(similarity: Diffusion) -> Isolation | None:
     return RowIsolation(similarity.graph.search, similarity.prepared) if similarity.n > 1 else None
+
+
+@isolation_of.register
+def _of_neighbors(similarity: Neighbors) -> Isolation | None:
+    return RowIsolation(similarity.search, lambda new: new) if similarity.n > 1 else None

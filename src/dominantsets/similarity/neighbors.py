@@ -64,11 +64,18 @@ class Neighbors(Graph):
         return _rows_of(self.search.kneighbors(new)[1], self.n, 1.0)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
-        """Similarities as if each new object were among the others, with their neighbours unchanged."""
+        """Similarities as if each new object were among the others, with their neighbours unchanged.
+
+        A copy of an object has the similarities of that one, and the largest there is to it.
+        """
         cols = np.asarray(cols)
-        neighbors = self.neighbors_of(new)[:, cols].toarray()
-        distances = pairwise_distances(new, self._X[cols])
-        return np.asarray(0.5 * (neighbors + (distances <= self._reach[cols])))
+        nearest = self.search.kneighbors(new)[1]
+        neighbors = _rows_of(nearest, self.n, 1.0)[:, cols].toarray()
+        out = 0.5 * (neighbors + (pairwise_distances(new, self._X[cols]) <= self._reach[cols]))
+        copies = self.search.copies(new, nearest[:, 0])
+        objects = nearest[copies, 0]
+        out[copies] = np.where(np.equal.outer(objects, cols), self.largest(), self.block(objects, cols))
+        return np.asarray(out)
 
 
 def check_neighbors(n_neighbors: int | None, n: int) -> int:

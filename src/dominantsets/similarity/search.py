@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._checks import check_choice
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import nearest as _nearest
 from dominantsets.compiled.threads import N_THREADS, blas, row_blocks
 from dominantsets.rows.base import side_by_side
@@ -74,6 +74,14 @@ class Search:
     def kneighbors(self, X: Any = None) -> tuple[Floats, Ints]:
         """Distances to the nearest of some rows, and which they are; of the objects without themselves."""
         return self._index.kneighbors(X)
+
+
+    def copies(self, new: Any, nearest: Ints) -> Flags:
+        """Which new rows are copies of the objects nearest to them."""
+        theirs = self.rows[nearest]
+        if sp.issparse(theirs):
+            return np.asarray(abs(theirs - new).sum(axis=1)).ravel() == 0.0
+        return np.asarray((np.asarray(theirs) == np.asarray(new)).all(axis=1))
 
 
 class Exact:
