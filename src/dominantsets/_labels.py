@@ -276,8 +276,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
     def score_samples(self, X: Any) -> Floats:
         """How typical new objects are of the data: minus their isolation, see ``outlier_scores_``.
 
-        Objects of ``fit`` have minus their outlier scores, because a copy of an object is no other one. A model
-        that was saved without its rows (``holds_rows_``) has none to compare with.
+        Objects of ``fit`` have minus their outlier scores, because a copy of an object is no other one. A
+        model that was saved without its rows (``holds_rows_``) has none to compare with.
 
         Parameters
         ----------
@@ -309,11 +309,12 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
     def predict(self, X: Any, *, far: float = FAR) -> Ints:
         r"""The clusters of new objects.
 
-        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again. With ``assign="refine"`` an object belongs to the cluster whose cloud it lies in,
-        or to the background (-1); on a network to the group that it has most in common with; under "path"
-        where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found for
-        which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1; with
-        "average" that cluster too, else the one with the highest average similarity.
+        The rule is the one that made ``labels_``, so that objects of ``fit`` get their labels again. With
+        ``assign="refine"`` an object belongs to the cluster whose cloud it lies in, or to the background
+        (-1); on a network to the group that its edges tie it to (:mod:`dominantsets.labels.edges`); under
+        "path" where the object nearest to it belongs. With ``assign=None`` it joins the first cluster found
+        for which :math:`\sum_i x_i a_{ij} > x^T A x - \alpha |x|^2` (it would gain by joining), else -1;
+        with "average" that cluster too, else the one with the highest average similarity.
 
         What is far from all clusters is -1. With a share of noise (``noise=0.1``) new objects that are less
         typical than those which were left out are -1, too.

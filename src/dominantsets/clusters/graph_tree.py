@@ -27,9 +27,6 @@ from dominantsets.clusters.balls import SAME
 from dominantsets.clusters.evidence import least_significant
 from dominantsets.clusters.graph_ladder import FollowedSet, Ladder, distinct
 from dominantsets.clusters.graph_null import Null
-from dominantsets.labels.noise import is_share, without_noise
-from dominantsets.labels.partition import ByPayoff, Partition
-from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, Status, make_problem
 from dominantsets.solvers.certificate import certify
@@ -111,7 +108,7 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> from dominantsets import as_similarity
-    >>> from dominantsets.clusters.graph_tree import graph_groups, graph_labels
+    >>> from dominantsets.clusters.graph_tree import graph_groups
     >>> from dominantsets.solvers import Monitor
     >>> A = np.zeros((17, 17))
     >>> A[:6, :6] = A[6:, 6:] = 1.0
@@ -120,8 +117,6 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
     >>> groups = graph_groups(S, None, Monitor())
     >>> [len(group.members) for group in groups]
     [6, 11]
-    >>> graph_labels(S, groups)
-    array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
     A = _edges(similarity)
     null = Null(A)
@@ -150,56 +145,6 @@ def graph_groups(similarity: Graph, n_clusters: int | None, monitor: Monitor) ->
     if n_clusters is None and not all(group.significant for group in found):
         found = [group for group in found if group.significant or _is_whole(group, similarity.n)]
     return _nested(found, similarity.n)
-
-
-def graph_labels(similarity: Graph, groups: list[GraphGroup]) -> Ints:
-    r"""A group for every node: the one with the largest :math:`(Ax)_i / \sqrt{x^T A x}`.
-
-    It is the fit by which refinement places objects, for the weights x of the groups. A member of groups goes
-    to one of these, any other node to the best group that it has an edge to.
-
-    Parameters
-    ----------
-    similarity : Graph
-        The graph.
-    groups : list of GraphGroup
-        Its groups.
-
-    Returns
-    -------
-    ndarray of int
-        The place of each node's group in the list; -1 for nodes without an edge to a group.
-    """
-    labels, best = np.full(similarity.n, -1, dtype=np.int64), np.zeros(similarity.n)
-    for k, group in enumerate(groups):
-        objects, fits = similarity.sparse_gradient(group.members, group.weights)
-        places = np.searchsorted(objects, group.members)
-        fits = fits / np.sqrt(group.weights @ fits[places])
-        fits[places] += 2.0 * np.sqrt(similarity.largest())  # above that of any node that is no member
-        better = fits > best[objects]
-        labels[objects[better]], best[objects[better]] = k, fits[better]
-    return labels
-
-
-def graph_partition(
-    similarity: Graph, groups: list[GraphGroup], noise: float | str | None = None
-) -> Partition:
-    """Labels of all nodes, how strongly they hold (payoffs, that of the best member being 1), and a rule."""
-    labels = graph_labels(similarity, groups)
-    strength, roots = np.zeros(similarity.n), np.empty(len(groups))
-    for k, group in enumerate(groups):
-        objects, payoffs = similarity.sparse_gradient(group.members, group.weights)
-        places = np.searchsorted(objects, group.members)
-        roots[k] = np.sqrt(max(float(group.weights @ payoffs[places]), 1e-300))
-        mine = labels[objects] == k
-        top = max(float(payoffs[places].max()), 1e-300)
-        strength[objects[mine]] = np.clip(payoffs[mine] / top, 0.0, 1.0)
-    alone = float((labels < 0).mean())
-    sentence = f"{alone:.0%} have no edge to any group." if alone else "every node has an edge to a group."
-    if is_share(noise):
-        labels, strength, sentence = without_noise(labels, strength, noise)
-    summaries = [arrivals_of(similarity).summarise(group.members, group.weights) for group in groups]
-    return Partition(labels, strength, ByPayoff(summaries, roots), sentence)
 
 
 class _Choice:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.labels.partition import Rule
+from dominantsets.labels.partition import Placing
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.result import End
 
@@ -187,13 +187,13 @@ class Nested:
         How many groups are significant: so many are in the partition that is found without a number.
     names : dict
         The place in ``leaves`` of each leaf; of one without objects, that of the nearest above it.
-    rule : Rule
+    rule : Placing
         What places new objects: it gives a leaf, or -1.
     halt : End or None
         What cut the search short.
     """
 
-    rule: Rule = Everybody()
+    rule: Placing = Everybody()
     halt: End | None = None
 
     def __init__(

@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats
-from dominantsets.clusters.graph_tree import GraphGroup, graph_partition
+from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.fitting.nested import NONE, Merge, Nested, Place, alone, elders
+from dominantsets.labels.partition import Partition
 from dominantsets.similarity.graph import Graph
 from dominantsets.similarity.single_linkage import tree_of_graph
 from dominantsets.solvers import DominantSet, Monitor
@@ -25,7 +26,7 @@ from dominantsets.solvers.result import End
 
 
 def nested_graph(
-    similarity: Graph, found: list[GraphGroup], min_cluster_size: int, monitor: Monitor
+    similarity: Graph, found: list[GraphGroup], min_cluster_size: int, part: Partition, monitor: Monitor
 ) -> Nested:
     """The hierarchy of a network.
 
@@ -37,6 +38,8 @@ def nested_graph(
         Its groups.
     min_cluster_size : int
         Smaller groups do not count.
+    part : Partition
+        The labels of all nodes, and their rule.
     monitor : Monitor
         Its time limit ends the search; what has been found by then is used.
 
@@ -70,7 +73,6 @@ def nested_graph(
         split._replace(ball=split.parent) if groups[split.leaf].parent == split.parent else split
         for split in splits
     ]
-    part = graph_partition(similarity, groups)
     places = {k: Place(group.shift_from, k) for k, group in enumerate(groups)}
     certain: dict[int, DominantSet | None] = {k: group.core for k, group in enumerate(groups)}
     out = Nested(root, splits, places, certain, part.labels, top)

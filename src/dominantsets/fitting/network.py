@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dominantsets.clusters.graph_tree import GraphGroup, graph_groups, graph_partition
+from dominantsets.clusters.graph_tree import GraphGroup, graph_groups
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_graph import nested_graph
 from dominantsets.fitting.plan import Noise, Plan
 from dominantsets.fitting.selection import Selection, of_groups
+from dominantsets.labels.edges import label_by_edges
 from dominantsets.labels.partition import Partition
 from dominantsets.solvers.result import End
 
@@ -28,10 +29,13 @@ class Network(Plan):
             self.end = End.TIME_LIMIT
 
     def labels(self, noise: Noise) -> Partition:
-        return graph_partition(self.similarity, self._groups, noise)
+        every = self.request.n_clusters is not None
+        return label_by_edges(self.similarity, self.clusters, noise, every)
 
     def explain(self) -> Selection:
         return of_groups(self._groups)
 
     def nested(self) -> Nested:
-        return nested_graph(self.similarity, self._every, self.request.min_cluster_size, self.monitor)
+        return nested_graph(
+            self.similarity, self._every, self.request.min_cluster_size, self.labels(None), self.monitor
+        )

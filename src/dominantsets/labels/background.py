@@ -15,7 +15,8 @@ and again until it is steady.
 The background is believed if
 
 - it has at least 30 objects, and no more than 60% of all;
-- no more than 55% of it are expected on the wrong side of the level, with a standard error of its number added;
+- no more than 55% of it are expected on the wrong side of the level, with a standard error of its number
+  added;
 - its objects are as isolated as places above the level are, as far from each other as such places are from
   them (objects of a sparse cluster are not), and as far from all other objects (edges of groups are not). In
   each of these comparisons the object has the larger value in at least 0.42 of the pairs with a place; of a

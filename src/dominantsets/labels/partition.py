@@ -10,29 +10,26 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from dominantsets._typing import Flags, Floats, Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.members import put_memberships
 from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.background import Background
 from dominantsets.labels.noise import FAR, is_share, largest_of, share_beyond, without_noise
-from dominantsets.labels.refinement import FitByMembers, diagonal_of, refine
-from dominantsets.rows.base import Cores
+from dominantsets.labels.refinement import FitByMembers, refine
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.arrivals import arrivals_of
-from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.isolation import isolation_of
-from dominantsets.similarity.located import located
 from dominantsets.solvers import DominantSet, Monitor
 
-BEYOND = 1.75  # radii of a core beyond which objects of clean data hardly lie: docs/decisions.md
-NOISY = 0.15  # of the objects in no core that do, from which the data are taken to have noise
 
-
-class Rule(Protocol):
+class Placing(Protocol):
     """What gives new objects their labels."""
 
-    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+    def of_new(self, similarity: Any, new: Any) -> Ints:
         """Labels of new objects, -1 for noise."""
+
+
+class Rule(Placing, Protocol):
+    """What gives new objects the labels of a partition."""
 
     def within(self, times: float) -> Self:
         """The rule by which objects are noise from so many times the distance of the farthest object."""
@@ -64,74 +61,17 @@ class Partition(NamedTuple):
     sentence: str
 
 
-class Balls(NamedTuple):
-    """Cores as balls: scores are minus the squared distance from a centre, in radii of the core.
-
-    A radius is no smaller than the median one.
-    """
-
-    cores: Cores
-
-    @classmethod
-    def of(cls, similarity: Similarity, clusters: list[DominantSet]) -> Balls | None:
-        """None where there is no distance, or all cores are points."""
-        if similarity.self_similarity is None or not clusters:
-            return None
-        own = diagonal_of(similarity)
-        inside, squares = np.empty(len(clusters)), np.empty(len(clusters))
-        for k, cluster in enumerate(clusters):
-            members, weights = cluster.members, cluster.weights
-            # a member's payoff with itself is f plus what the shift takes: exact for a stationary point
-            payoffs = cluster.threshold + (cluster.shift + own[members]) * weights
-            inside[k] = weights @ payoffs
-            squares[k] = float((own[members] - 2.0 * payoffs).max()) + inside[k]
-        level = max(10.0 * bounds_of(similarity).rounding, 1e-13 * float(np.abs(own).max()))
-        if float(squares.max()) <= level:
-            return None
-        # a part in 10⁹ more: rounding must not put the farthest member outside
-        squares = (1.0 + 1e-9) * np.maximum(squares, max(float(np.median(squares)), level))
-        mixtures = [arrivals_of(similarity).summarise(c.members, c.weights) for c in clusters]
-        return cls(Cores(mixtures, inside, 2.0 / squares, np.zeros(len(clusters))))
-
-    def near(self, similarity: Similarity, new: Any, radii: float) -> Flags:
-        """Which new objects lie within so many radii of some core."""
-        arrivals, near = arrivals_of(similarity), np.zeros(new.shape[0], dtype=bool)
-        own = arrivals.self_similarities(new)
-        for mixture, inside, rate in zip(*self.cores[:3], strict=True):
-            near |= 0.5 * rate * (own - 2.0 * arrivals.payoff_of(new, mixture) + inside) <= radii**2
-        return near
-
-
 @dataclass(frozen=True, eq=False)
 class ByFit(Unbounded):
-    """The refined cluster that a new object fits best, unless it lies outside the cores' balls."""
+    """The refined cluster that a new object fits best."""
 
     fits: FitByMembers
-    balls: Balls | None = None
-    radii: float = np.inf
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
-        """Labels of new objects; -1 where they have nothing in common with any cluster, or are far."""
+        """Labels of new objects; -1 where they have nothing in common with any cluster."""
         fits = self.fits.of(similarity, new)
         top = fits.max(axis=1)  # 0: nothing in common with any cluster; -inf: another component
-        labels = np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=1))
-        if self.balls is not None and np.isfinite(self.radii):
-            labels = np.where(self.balls.near(similarity, new, self.radii), labels, -1)
-        return labels
-
-
-@dataclass(frozen=True, eq=False)
-class ByPayoff(Unbounded):
-    """The group of a graph with the largest payoff over the root of its own, where there is any."""
-
-    summaries: list[Any]
-    roots: Floats
-
-    def of_new(self, similarity: Similarity, new: Any) -> Ints:
-        """Labels of new objects; -1 where they have nothing in common with any group."""
-        payoff_of = arrivals_of(similarity).payoff_of
-        fits = np.column_stack([payoff_of(new, summary) for summary in self.summaries]) / self.roots
-        return np.where(fits.max(axis=1) > 0.0, fits.argmax(axis=1), -1)
+        return np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=1))
 
 
 class Near(NamedTuple):
@@ -256,8 +196,7 @@ def label_by_fit(
     cores : ndarray of int
         Labels of their members, -1 elsewhere.
     noise : float, "auto" or None
-        "auto" leaves out what lies far outside every core, before refinement; a number is the share of the
-        objects that fit their cluster least, left out afterwards.
+        A number is the share of the objects that fit their cluster least, which are left out.
     monitor : Monitor
         Its time limit ends the refinement.
 
@@ -266,8 +205,7 @@ def label_by_fit(
     Partition
         Labels, and what ``predict`` needs.
     """
-    outside, radii, balls = _noise(similarity, clusters, cores) if noise == "auto" else (None, np.inf, None)
-    found = refine(similarity, cores, len(clusters), outside=outside, monitor=monitor)
+    found = refine(similarity, cores, len(clusters), monitor=monitor)
     labels, fit = found.labels, found.fit
     tops = np.full(len(clusters), -np.inf)
     inside = labels >= 0
@@ -279,27 +217,7 @@ def label_by_fit(
         labels, strength, sentence = without_noise(labels, strength, noise)
     elif (labels < 0).any():
         sentence = f"{(labels < 0).mean():.0%} lie outside every cluster."
-    return Partition(labels, np.where(labels < 0, 0.0, strength), ByFit(found.rule, balls, radii), sentence)
-
-
-def _noise(
-    similarity: Similarity, clusters: list[DominantSet], cores: Ints
-) -> tuple[Flags | None, float, Balls | None]:
-    """Which objects are noise, and the radii of the cores' balls beyond which they are.
-
-    Where many objects lie beyond 1.75 radii of every core there is noise, and then it is everything outside
-    the cores' balls; else it is what little lies beyond 1.75 radii. Nothing is noise where no radius is
-    known.
-    """
-    balls = Balls.of(similarity, clusters)
-    if balls is None:
-        return None, np.inf, None
-    outside = cores < 0
-    squares = -located(similarity).nearest(balls.cores)[1]
-    far, close = (squares > BEYOND**2) & outside, (squares > 1.0) & outside
-    if np.count_nonzero(far) > max(5.0, NOISY * np.count_nonzero(outside)):
-        return close, 1.0, balls
-    return far, BEYOND, balls
+    return Partition(labels, np.where(labels < 0, 0.0, strength), ByFit(found.rule), sentence)
 
 
 def memberships_of(clusters: list[DominantSet], cores: Ints) -> Floats:

@@ -22,13 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dominantsets._checks import warn
-from dominantsets._typing import Flags, Floats, Ints
+from dominantsets._typing import Floats, Ints
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.base import evenly
 from dominantsets.solvers import Monitor
 
-_NOBODY = np.empty(0, dtype=bool)
 ROUNDS = 200  # rounds after which it is given up; a few dozen are usual
 EVERYBODY = 20_000  # objects up to which a round may cost their square
 SAMPLED, SAMPLED_ROUNDS = 200, 10  # above: objects that stand for a cluster, and rounds
@@ -72,9 +71,8 @@ def diagonal_of(similarity: Similarity) -> Floats:
 class _Table:
     """S as a table: for any similarity, one product with it for each cluster and round."""
 
-    def __init__(self, similarity: Similarity, labels: Ints, n_clusters: int, outside: Flags) -> None:
+    def __init__(self, similarity: Similarity, labels: Ints, n_clusters: int) -> None:
         self.similarity, self.n_clusters = similarity, n_clusters
-        self.outside = outside
         # where a round would ask for every similarity of many objects, some of each cluster stand for it
         self.sampled = similarity.n > EVERYBODY and similarity.costs_all_pairs
         self.own = diagonal_of(similarity)
@@ -123,8 +121,6 @@ class _Table:
         best = np.where(stay, labels, best)
         # what has nothing in common with any cluster waits until one has grown towards it
         best = np.where(fit.max(axis=1) <= 0.0, labels, best)
-        if self.outside.size:
-            best[self.outside] = -1
         return _none_empty(labels, best, lambda members, k: fit[members, k])
 
     def rule(self) -> FitByMembers:
@@ -180,7 +176,6 @@ def refine(
     labels: Ints,
     n_clusters: int,
     *,
-    outside: Flags | None = None,
     rounds: int = ROUNDS,
     monitor: Monitor | None = None,
 ) -> Refinement:
@@ -195,8 +190,6 @@ def refine(
         Where to begin; every cluster must have a member.
     n_clusters : int
         Number of clusters.
-    outside : ndarray of bool, optional
-        Objects that take no part and keep the label -1.
     rounds : int, default=200
         Rounds after which it is given up.
     monitor : Monitor, optional
@@ -207,8 +200,7 @@ def refine(
     Refinement
         Labels, how well each object fits, and the objective of every round.
     """
-    left_out = outside if outside is not None and outside.any() else _NOBODY
-    state = _Table(similarity, labels.copy(), n_clusters, left_out)
+    state = _Table(similarity, labels.copy(), n_clusters)
     rounds = min(rounds, SAMPLED_ROUNDS) if state.sampled else rounds
     state.count(state.best())  # objects in no cluster have to go somewhere first
     objective = [state.objective]

@@ -33,7 +33,8 @@ class Rule(NamedTuple):
     @property
     def falls(self) -> Floats:
         """The fall of the score from that at the center, above which an object of each cluster is noise."""
-        return np.minimum(gammainccinv(0.5 * self.dimension, np.minimum(self.least, 1.0)), self.far)
+        unlikely = gammainccinv(0.5 * self.dimension, np.minimum(self.least, 1.0))
+        return np.asarray(np.minimum(unlikely, self.far))
 
     def decide(
         self, nearest: Callable[[Cores], tuple[Any, Any]], tail: Callable[[float, Any], Any], send: Any

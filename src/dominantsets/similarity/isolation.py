@@ -1,8 +1,8 @@
 """How isolated objects are: the distance to the 5th nearest other object.
 
 Affinities of groups of any shape search for neighbors anyway, and have their isolation among the rows of
-features. For all others it is measured among a sample of 2,000 objects, which ranks outliers as well (Sugiyama
-and Borgwardt, Rapid distance-based outlier detection via sampling, NIPS 2013).
+features. For all others it is measured among a sample of 2,000 objects, which ranks outliers as well
+(Sugiyama and Borgwardt, Rapid distance-based outlier detection via sampling, NIPS 2013).
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _fifth(squares: Floats) -> Floats:
     column = min(REACH, squares.shape[1]) - 1
     found = np.partition(squares, column, axis=1)[:, : column + 1]
     largest = np.where(np.isfinite(found), found, 0.0).max(axis=1)
-    return np.sqrt(np.maximum(largest, 0.0))
+    return np.asarray(np.sqrt(np.maximum(largest, 0.0)))
 
 
 def any_isolation_of(similarity: Similarity) -> Isolation | None:

@@ -75,12 +75,11 @@ class Search:
         """Distances to the nearest of some rows, and which they are; of the objects without themselves."""
         return self._index.kneighbors(X)
 
-
     def copies(self, new: Any, nearest: Ints) -> Flags:
         """Which new rows are copies of the objects nearest to them."""
         theirs = self.rows[nearest]
         if sp.issparse(theirs):
-            return np.asarray(abs(theirs - new).sum(axis=1)).ravel() == 0.0
+            return np.asarray(np.asarray(abs(theirs - new).sum(axis=1)).ravel() == 0.0)
         return np.asarray((np.asarray(theirs) == np.asarray(new)).all(axis=1))
 
 

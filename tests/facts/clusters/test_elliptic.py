@@ -56,7 +56,9 @@ def test_too_few_objects_for_a_metric_have_everybodys():
     np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
 
 
-@pytest.mark.parametrize(("noise", "said"), [(None, "as asked"), ("auto", "no background"), (0.1, "10% are")])
+@pytest.mark.parametrize(
+    ("noise", "said"), [(None, "as asked"), ("auto", "no background"), (0.1, "10% asked")]
+)
 def test_what_is_said_of_noise(noise, said):
     X, _ = stripes(3)
     model = DominantSets(3, affinity="ellipses", noise=noise).fit(X)

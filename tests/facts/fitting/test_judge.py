@@ -59,13 +59,12 @@ def test_overlapping_ellipses_are_found_out(n_clusters):
 
 
 @pytest.mark.parametrize(("d", "n_clusters"), [(3, 4), (3, None), (20, 4), (20, None)])
-def test_a_background_speaks_for_clouds(d, n_clusters):
+def test_a_background_speaks_for_a_candidate(d, n_clusters):
     rng = np.random.default_rng(3)
     centres = rng.uniform(-12, 12, size=(4, d))
     y = np.append(np.repeat(range(4), 150), np.full(200, -1))
     X = np.vstack([centres[y[:600]] + rng.normal(size=(600, d)), rng.uniform(-16, 16, size=(200, d))])
     model = DominantSets(n_clusters).fit(X)
-    assert model.affinity_ in ("sqeuclidean", "ellipses")
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert "background" in model.choice_.reason
 

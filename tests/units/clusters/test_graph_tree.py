@@ -15,10 +15,9 @@ from dominantsets.clusters.graph_tree import (
     _Choice,
     _nested,
     graph_groups,
-    graph_labels,
-    graph_partition,
 )
 from dominantsets.compiled.graph import ascend
+from dominantsets.labels.edges import label_by_edges
 from dominantsets.solvers import Monitor, make_problem
 from dominantsets.solvers.problem import Point
 
@@ -58,6 +57,10 @@ def cliques(*sizes, links=()):
     return sp.csr_array(A)
 
 
+def labels_of(A, groups):
+    return label_by_edges(as_similarity(A), [group.core for group in groups], "auto", True).labels
+
+
 def as_sets(groups):
     return {frozenset(group.members.tolist()) for group in groups}
 
@@ -86,7 +89,7 @@ def test_each_group_is_a_dominant_set_of_the_whole_graph_at_its_own_shift(rng, w
 def test_planted_groups_of_unequal_size_are_found(rng):
     A, y = planted(rng)
     groups = groups_of(A)
-    assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.95
+    assert adjusted_rand_score(y, labels_of(A, groups)) > 0.95
     assert abs(len(groups) - len(SIZES)) <= 2
     assert [g.evidence for g in groups] == sorted(g.evidence for g in groups)
 
@@ -97,7 +100,7 @@ def test_the_number_asked_for_is_given(rng, n_clusters):
     groups = groups_of(A, n_clusters)
     assert len(groups) == len(as_sets(groups)) == n_clusters
     if n_clusters == 11:
-        assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.95
+        assert adjusted_rand_score(y, labels_of(A, groups)) > 0.95
 
 
 def test_groups_that_are_a_large_part_of_the_graph(rng):
@@ -107,7 +110,7 @@ def test_groups_that_are_a_large_part_of_the_graph(rng):
     A = graph(i[linked], j[linked], y.size, np.ones)
     groups = groups_of(A)
     assert len(groups) == 3
-    assert adjusted_rand_score(y, graph_labels(as_similarity(A), groups)) > 0.98
+    assert adjusted_rand_score(y, labels_of(A, groups)) > 0.98
 
 
 def test_a_star_is_not_many_groups():
@@ -178,7 +181,7 @@ def test_nodes_without_edges_are_in_no_group():
     A = sp.block_diag([cliques(6, 7, 5), np.zeros((4, 4))], format="csr")
     S = as_similarity(sp.csr_array(A))
     groups = graph_groups(S, None, Monitor())
-    labels = graph_labels(S, groups)
+    labels = labels_of(A, groups)
     assert len(groups) == 3
     assert (labels[-4:] == -1).all()
     assert np.unique(labels[:-4]).size == 3
@@ -195,10 +198,6 @@ def test_one_edge():
 def test_a_graph_that_is_one_clique_is_one_group():
     (group,) = groups_of(cliques(12))
     assert len(group.members) == 12
-
-
-def test_labels_of_no_groups():
-    assert graph_labels(as_similarity(cliques(3)), []).tolist() == [-1, -1, -1]
 
 
 def test_a_callback_ends_the_search(rng):
@@ -243,19 +242,6 @@ def made(nodes):
     return GraphGroup(
         DominantSet(nodes, weights, 1.0, 0.0, 1.0, None, 1, Status.CONVERGED), 1.0, 2.0, -3.0, True
     )
-
-
-def test_the_partition_of_a_graph_by_hand():
-    """Two groups, a node with one edge to the first, and one without any."""
-    groups = [made(range(5)), made(range(5, 9))]
-    found = graph_partition(as_similarity(cliques(5, 4, 1, 1, links=[(0, 9)])), groups)
-    np.testing.assert_array_equal(found.labels, [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, -1])
-    # payoffs are 4/5, 3/4, 1/5 and nothing
-    np.testing.assert_allclose(found.probabilities, [*9 * [1.0], 0.25, 0.0])
-    np.testing.assert_allclose(found.rule.roots, np.sqrt([0.8, 0.75]))
-    assert found.sentence == "9% have no edge to any group."
-    whole = as_similarity(cliques(5, 4, 1, links=[(0, 9)]))
-    assert graph_partition(whole, groups).sentence == "every node has an edge to a group."
 
 
 def test_a_group_with_four_fifths_of_its_nodes_in_a_larger_one_is_a_part_of_it():

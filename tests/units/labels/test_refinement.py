@@ -63,35 +63,6 @@ def test_spherical_k_means_in_feature_space():
     np.testing.assert_array_equal(found.labels, labels)
 
 
-@given(st.sampled_from(["path", "graph", "dense"]), st.integers(2, 5), st.integers(0, 10_000))
-def test_objects_that_take_no_part_stay_out(kind, k, seed):
-    """They keep -1, and the others are where they would be if those were not there."""
-    rng = np.random.default_rng(seed)
-    A = random_similarity(40, seed)
-    S = (
-        as_similarity(rng.random((40, 3)), "path")
-        if kind == "path"
-        else as_similarity(sp.csr_array(A) if kind == "graph" else A)
-    )
-    labels = rng.integers(-1, k, size=40)
-    labels[:k] = np.arange(k)
-    outside = rng.random(40) < 0.2
-    outside[:k] = False
-    labels[outside] = -1
-    found = refine(S, labels, k, outside=outside)
-    assert (found.labels[outside] == -1).all()
-    s = S.toarray() + np.diag(diagonal_of(S))
-    assert found.objective[-1] == pytest.approx(objective(s, found.labels, k), rel=1e-9)
-    if kind == "path":  # the largest distance of what is left may be smaller, which shifts its similarities
-        return
-    inside = np.flatnonzero(~outside)
-    B = s[np.ix_(inside, inside)]
-    np.fill_diagonal(B, 0.0)
-    if B.max() == A.max():  # the same self-similarity
-        alone = refine(as_similarity(sp.csr_array(B) if kind == "graph" else B), labels[inside], k)
-        np.testing.assert_array_equal(alone.labels, found.labels[inside])
-
-
 def test_some_stand_for_a_cluster_of_many(monkeypatch):
     """Above the limit a round asks for a part of the similarities; the partition is nearly the same."""
     rows, y = make_blobs(1_200, centers=4, n_features=3, random_state=1)
@@ -104,7 +75,7 @@ def test_some_stand_for_a_cluster_of_many(monkeypatch):
     monkeypatch.setattr(S, "gradient", lambda m, w: asked.append(m.size) or type(S).gradient(S, m, w))
     some = refine(S, start, 4)
     assert max(asked) == 50
-    table = refinement._Table(S, whole.labels, 4, np.empty(0, dtype=bool))
+    table = refinement._Table(S, whole.labels, 4)
     full = np.exp(-S.gamma * np.square(rows[:, None] - rows).sum(axis=2))
     for k, members in enumerate(np.flatnonzero(whole.labels == k) for k in range(4)):
         stand = evenly(members, 50)  # each for as many as there are over 50
@@ -143,7 +114,7 @@ def test_single_moves_leave_every_cluster_an_object(star, monkeypatch):
     S = as_similarity(A)
     labels = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2])
     s = A + np.diag(diagonal_of(S))
-    table = refinement._Table(S, labels, 3, np.empty(0, dtype=bool))
+    table = refinement._Table(S, labels, 3)
     while True:
         tries = [(i, k) for i in range(12) for k in range(3) if (labels == labels[i]).sum() > 1]
         worth = [objective(s, np.where(np.arange(12) == i, k, labels), 3) for i, k in tries]
