@@ -105,7 +105,7 @@ def reorder(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
 def relabel(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
     said, count = content["labels"], len(content["clusters"])
     clusters = enumerate(content["clusters"])
-    core = {i for k, c in clusters for i in c["members"] if said["labels"][i] == k}  # others are strays
+    core = {i for k, c in clusters for i in c["members"] if said["labels"][i] == k}
     checked = [i for i in range(len(said["labels"])) if said["rule"] != "other" or i in core]
     if count < 2 or not checked:
         return False
@@ -145,8 +145,11 @@ def isolate(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
     return None
 
 
-def miscount(content: dict[str, Any], rng: np.random.Generator) -> None:
-    content["labels"]["strays"][0] += 1
+def expel(content: dict[str, Any], rng: np.random.Generator) -> bool | None:
+    if not content["labels"]["belong"]:
+        return False
+    content["labels"]["labels"][some_cluster(content, rng)["members"][0]] = -1
+    return None
 
 
 LIES: dict[str, Lie] = {
@@ -163,7 +166,7 @@ LIES: dict[str, Lie] = {
     "another formula": reform,
     "other data": refer,
     "no object outside": isolate,
-    "strays miscounted": miscount,
+    "a member without its label": expel,
 }
 
 

@@ -2,8 +2,8 @@
 
 Run ``nice python benchmarks/noise.py --seeds 6``; it prints a table and writes results/noise.json.
 
-Families: moons, circles, spirals, random closed curves in 2, 3 and 10 dimensions, round and long normal groups,
-and groups with the tails of Student's t with 3 degrees of freedom in 5 and 20 dimensions. Noise is uniform in
+Families: moons, circles, spirals, random closed curves in 2, 3 and 10 dimensions, round and long normal
+groups, and groups with the tails of Student's t with 3 degrees of freedom in 5 and 20 dimensions. Noise is uniform in
 the box of the groups, a tenth wider on each side. The adjusted Rand index has noise as a class of its own.
 "found" is the share of the noise with the label -1, "false" the share of the others with it. Rules and
 constants were chosen on even seeds; odd seeds are reported apart.
@@ -65,7 +65,7 @@ def normal(rng: np.random.Generator, d: int, long: bool) -> tuple[np.ndarray, np
 
 
 def tailed(rng: np.random.Generator, d: int, together: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Student's t with 3 degrees of freedom: for each column by itself, or for the distance from the center."""
+    """Student's t with 3 degrees of freedom: per column, or of the distance from the center."""
     y, df = rng.integers(5, size=N), 3
     X = rng.standard_t(df, size=(N, d))
     if together:
@@ -138,8 +138,16 @@ def main() -> None:
                     ari = float(adjusted_rand_score(y, np.where(out, -1, labels)))
                     figures[family, share, method, half].append((ari, found, float(out[~noise].mean())))
             for method in methods:
-                both = [f for half in ("even seeds (chosen on)", "odd seeds") for f in figures[family, share, method, half]]
-                print(f"{family:18} {share:4.0%} {method:24}", *(f"{v:6.3f}" for v in np.mean(both, axis=0)), flush=True)
+                both = [
+                    f
+                    for half in ("even seeds (chosen on)", "odd seeds")
+                    for f in figures[family, share, method, half]
+                ]
+                print(
+                    f"{family:18} {share:4.0%} {method:24}",
+                    *(f"{v:6.3f}" for v in np.mean(both, axis=0)),
+                    flush=True,
+                )
     asked.out.write_text(json.dumps(content(figures), indent=1) + "\n", encoding="utf-8")
 
 
@@ -151,7 +159,9 @@ def content(figures) -> dict:
         for (family, share, method, which), values in figures.items():
             if which == half:
                 means = np.mean(values, axis=0)
-                rows[family][f"{share:.0%}"][method] = [None if np.isnan(v) else round(float(v), 3) for v in means]
+                rows[family][f"{share:.0%}"][method] = [
+                    None if np.isnan(v) else round(float(v), 3) for v in means
+                ]
         out[half] = rows
     return out
 

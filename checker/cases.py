@@ -269,8 +269,10 @@ def _swap(content: Content) -> None:
     members[0], members[1] = members[1], members[0]
 
 
-def _strays(content: Content) -> None:
-    content["labels"]["strays"][0] += 1
+def _stray(content: Content) -> None:
+    """A member of a cluster with no label, and the claim that all members have theirs."""
+    content["labels"] |= {"belong": True, "rule": "other"}
+    content["labels"]["labels"][content["clusters"][0]["members"][0]] = -1
 
 
 def _other_data(content: Content) -> None:
@@ -302,7 +304,7 @@ LIES: dict[str, Lie] = {
     "a label of a score moved": (_of_rule("refine"), _move_label),
     "a label of a member moved": (_of("path"), _move_core_label),
     "noise hidden": (_of_rule(None), _hide_noise),
-    "strays miscounted": (_of("path"), _strays),
+    "a member with another label": (_of("path"), _stray),
     "other data": (_peeled, _other_data),
     "another constant of the formula": (_peeled, _formula("offset", 1.001)),
     "another width of a kernel": (_of("rbf"), _formula("gamma", 1.001)),

@@ -552,17 +552,20 @@ static void say(const char *claim, int verdict) { /* 1 holds, 0 fails, -1 not ch
     said_[verdict + 1]++;
 }
 static int truth(V *v) { return v->type == 'b' ? (int)v->number : v->type ? 2 : -1; }
-static void cluster(V *c, Sim *s, char *left, long **J_, long *m_) {
+static void cluster(V *c, Sim *s, char *left, long *labels, long number_, long **J_, long *m_) {
     long m, w, u, n = s->n, a, *J = wholes(get(c, "members"), &m, 0, n);
     double *x = list(get(c, "weights"), &w), shift = number(get(c, "shift")), total = 0, most = 0, f = 0;
-    int ordered = m == w && m > 0, inside_all = 1, on_left = !strcmp(word(get(c, "among")), "left");
+    int ordered = m == w && m > 0, inside_all = 1;
+    char *scope = word(get(c, "among"));
+    int on_left = !strcmp(scope, "left"), on_label = !strcmp(scope, "label");
+    need(on_left || !strcmp(scope, "all") || (on_label && labels), "among which objects, is not said.");
     for (long k = 0; k < m && ordered; k++) { ordered &= x[k] > 0 && (!k || J[k] > J[k-1]); total += x[k]; most = fmax(most, x[k]); }
     need(ordered && fabs(total - 1) < 1e-9, "members or weights are no point.");
     double E = error(s, m) + 4 * EPS * fabs(shift) * most;
     for (long k = 0; k < m; k++) x[k] /= total;
     double *r = times(s, J, x, m), *held = numbers(n);
     char *among = room(n, 1), *inside = room(n, 1);
-    for (long i = 0; i < n; i++) among[i] = (on_left ? left[i] : 1) && r[i] > -INFINITY;
+    for (long i = 0; i < n; i++) among[i] = (on_left ? left[i] : on_label ? labels[i] == number_ : 1) && r[i] > -INFINITY;
     long *apart = wholes(get(c, "apart"), &a, 0, n), *undecided = wholes(get(c, "undecided"), &u, 0, n);
     for (long k = 0; k < a; k++) among[apart[k]] = 0;
     for (long k = 0; k < m; k++) { r[J[k]] -= shift * x[k]; f += x[k] * r[J[k]]; inside[J[k]] = 1; held[J[k]] = x[k]; }
@@ -625,17 +628,14 @@ static double *scores_of(V *of, Sim *s, long *K) {
 }
 static void labels_of(V *said, long **J, long *m, Sim *sims, long K) {
     long n = sims[0].n, count, k_, *labels = wholes(get(said, "labels"), &count, -1, K), *cores = room(n, sizeof(long));
-    V *strays = get(said, "strays"), *given = get(said, "scores");
+    V *given = get(said, "scores");
     char *rule = word(get(said, "rule"));
     need(count == n, "labels are no numbers, one per object.");
     for (long i = 0; i < n; i++) cores[i] = -1;
-    int same = strays->type == 'a' && strays->count == K;
-    for (long k = K - 1; k >= 0; k--) {
-        long other = 0;
-        for (long j = 0; j < m[k]; j++) { cores[J[k][j]] = k; other += labels[J[k][j]] != k; }
-        same = same && number(&strays->item[k]) == other;
-    }
-    say("strays", same);
+    int same = 1;
+    for (long k = K - 1; k >= 0; k--)
+        for (long j = 0; j < m[k]; j++) { cores[J[k][j]] = k; same &= labels[J[k][j]] == k; }
+    if (truth(get(said, "belong")) == 1) say("belong", same);
     int members = !strcmp(rule, "members"), average = !strcmp(rule, "average"), scored = !strcmp(rule, "scores"), ok = 1;
     if (!members && !average && !scored) { say("labels", -1); return; }
     double *S = numbers((double)n * K), *back = NULL, *judges = NULL, *least = NULL, *rest = NULL, near = 0;
@@ -694,11 +694,13 @@ int main(int count, char **arguments) {
     long **J = room(clusters->count, sizeof(long *)), *m = room(clusters->count, sizeof(long));
     char *left = room(data.n, 1);
     memset(left, 1, data.n);
+    long given = data.n, *mine = labels->type ? wholes(get(labels, "labels"), &given, -1, clusters->count) : NULL;
+    need(given == data.n, "labels are no numbers, one per object.");
     for (long k = 0; k < clusters->count; k++) {
         V *metric = get(&clusters->item[k], "metric");
         snprintf(where, sizeof where, "cluster %ld", k);
         sims[k] = k && !metric->type ? sims[k-1] : similarity(get(&said, "similarity"), &data, metric);
-        cluster(&clusters->item[k], &sims[k], left, &J[k], &m[k]);
+        cluster(&clusters->item[k], &sims[k], left, mine, k, &J[k], &m[k]);
     }
     snprintf(where, sizeof where, "file");
     if (labels->type && clusters->count) labels_of(labels, J, m, sims, clusters->count);

@@ -256,14 +256,15 @@ def rational(sim, J, weights, shift):
     return P @ x, x
 
 
-def check_cluster(c, sim, left, where, say, exact):
+def check_cluster(c, sim, scopes, where, say, exact):
     """Recompute the claims of one cluster; its members."""
     J, x, shift, n = np.array(c["members"]), np.array(c["weights"], dtype=float), float(c["shift"]), sim.n
     ordered = J.ndim == 1 and J.shape == x.shape and (np.diff(J) > 0).all() and J[0] >= 0 and J[-1] < n
     need(ordered and (x > 0.0).all() and abs(x.sum() - 1.0) < 1e-9, "members or weights are no point.")
     E, weights, x = sim.error(J.size) + 4.0 * EPS * abs(shift) * float(x.max()), x, x / x.sum()
     r = sim.times(J, x)
-    among = (left if c["among"] == "left" else np.ones(n, dtype=bool)) & (r > -np.inf)
+    need(c["among"] in scopes, "among which objects, is not said.")
+    among = scopes[c["among"]] & (r > -np.inf)
     among[np.array(c["apart"], dtype=int)] = False
     r[J] -= shift * x
     f = x @ r[J]
@@ -309,7 +310,8 @@ def check_labels(said, clusters, sims, say):
     cores = np.full(n, -1)
     for k in range(len(clusters) - 1, -1, -1):
         cores[clusters[k]] = k
-    say("strays", said["strays"] == [int((labels[J] != k).sum()) for k, J in enumerate(clusters)])
+    if said["belong"]:
+        say("belong", all((labels[J] == k).all() for k, J in enumerate(clusters)))
     away, held = np.zeros(n), cores >= 0
     if rule == "members":
         scores, held = np.zeros((n, len(clusters))), held | True
@@ -358,7 +360,11 @@ def main(arguments):
             if sim is None or c["metric"]:
                 sim = Similarity(said["similarity"], data, c["metric"])
             left = np.ones(sim.n, dtype=bool) if left is None else left
-            clusters.append(check_cluster(c, sim, left, where, say, exact))
+            scopes = {"all": np.ones(sim.n, dtype=bool), "left": left}
+            if said["labels"]:
+                scopes["label"] = np.array(said["labels"]["labels"]) == k
+                need(scopes["label"].shape == (sim.n,), "labels are no numbers, one per object.")
+            clusters.append(check_cluster(c, sim, scopes, where, say, exact))
             sims.append(sim)
             left[clusters[-1]] = False
         where = "file"

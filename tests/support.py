@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import kneighbors_graph
 
 import brute_force
-from dominantsets import DominantSet, Status, as_similarity
+from dominantsets import DominantSet, DominantSets, Status, as_similarity
 
 CORNERS = [(0, 0), (9, 0), (0, 9), (9, 9)]
 
@@ -264,6 +264,21 @@ def negative_on_face(B: np.ndarray, rounding: float = 0.0) -> bool:
     eigenvalues = np.linalg.eigvalsh(P @ B @ P)
     rest = np.delete(eigenvalues, np.abs(eigenvalues).argmin())  # one is 0, that of the all-ones direction
     return bool((rest < rounding).all())
+
+
+def assert_clusters_certified(
+    A: np.ndarray, model: DominantSets, labels: np.ndarray | None = None, **known: float
+) -> None:
+    """Compute again what the clusters of a fit claim: each of all objects, or of those with its label.
+
+    All members have the label of their cluster, and ``selection_`` says among how many it is certified.
+    """
+    labels = np.asarray(model.labels_ if labels is None else labels)
+    for k, (cluster, row) in enumerate(zip(model.clusters_, model.selection_.rows, strict=True)):
+        mine = np.flatnonzero(labels == k)
+        assert np.isin(cluster.members, mine).all()
+        assert row.among in (len(A), mine.size)
+        assert_certified(A, cluster, left=mine if row.among < len(A) else None, **known)
 
 
 def assert_certified(

@@ -17,29 +17,32 @@ from dominantsets._input import new_objects
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.proof_file import write_certificate
 from dominantsets.compiled.interrupts import Interrupted
-from dominantsets.compiled.members import silence
+from dominantsets.compiled.members import silence, sizes_of
+from dominantsets.fitting.belonging import belonging
 from dominantsets.fitting.parameters import Parameters
+from dominantsets.fitting.plan import named
 from dominantsets.fitting.selection import Selection
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
     average_of,
+    of_own,
     predict_by_average,
     predict_by_payoff,
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.noise import FAR
-from dominantsets.labels.partition import Partition, memberships_of
+from dominantsets.labels.partition import Partition, Renumbered, memberships_of
 from dominantsets.labels.stated import stated_scores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.isolation import any_isolation_of
 from dominantsets.similarity.source import as_given
-from dominantsets.solvers import DominantSet, Monitor, Status
+from dominantsets.solvers import DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
 
-Labelled = tuple[Ints, Floats, Any, str]  # as a Partition has it, perhaps without a rule
+Labelled = tuple[Ints, Floats | None, Any, str]  # a Partition, perhaps without probabilities and a rule
 WORTH_A_WARNING = 1e-6  # relative gap of an unconverged cluster
 
 
@@ -62,35 +65,56 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         self._memberships = memberships_of(clusters, cores)
         self._set_soft(self.similarity_)
 
-    def _set_labels(self, partition: Callable[[], Partition], monitor: Monitor) -> None:
-        """Labels of all objects, and what new ones need."""
+    def _set_labels(
+        self, partition: Callable[[], Partition], options: SolverOptions, monitor: Monitor
+    ) -> None:
+        """Labels of all objects, the dominant sets that belong to them, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         sentence = "the labels are those of the dominant sets: all others are -1."
-        made: Labelled = (cores, self._memberships, None, sentence)
+        made: Labelled = (cores, None, None, sentence)
+        among = np.full(len(clusters), similarity.n)
         try:
             if self.assign == "average":
-                sentence = "everybody is in the cluster with the highest average similarity."
-                made = (assign_by_average(similarity, clusters, cores), made[1], None, sentence)
+                sentence = "every object is in the cluster with the highest average similarity."
+                made = (assign_by_average(similarity, clusters, cores), None, None, sentence)
             elif self.assign == "refine" and clusters:
-                made = self._as_asked(partition(), cores)
+                made = self._with_objects(partition())
+                among = np.full(len(self.clusters_), similarity.n)
+                clusters, among = belonging(similarity, self.clusters_, made[0], options, monitor)
+                if (among < similarity.n).any():
+                    self._set_clusters(clusters, named(clusters, similarity.n))
+                made = self._as_asked(made)
         except Interrupted:  # the cores are there
             monitor.hurry()
-        self._keep(made)
+        self._keep(made, among)
         if monitor.interrupted:
             self.end_ = End.INTERRUPTED
 
-    def _as_asked(self, found: Partition, cores: Ints) -> Partition:
-        """Labels of a partition, after what was asked about noise."""
+    def _with_objects(self, found: Partition) -> Partition:
+        """Labels of the clusters that have objects; where all of its objects are in others, a set is none."""
+        count = len(self.clusters_)
+        kept = np.flatnonzero(sizes_of(found.labels, count))
+        if kept.size == count:
+            return found
+        names = np.full(count + 1, -1, dtype=np.int64)  # the last place is for the label -1
+        names[kept] = np.arange(kept.size)
+        self.selection_ = self.selection_.only(kept)
+        self._set_clusters([self.clusters_[k] for k in kept], names[self._cores])
+        return found._replace(labels=names[found.labels], rule=Renumbered(found.rule, names))
+
+    def _as_asked(self, found: Partition) -> Partition:
+        """Labels after what was asked about noise."""
         if self.noise == "cores":
-            sentence = "everybody outside the dominant sets is -1, as asked."
-            labels = np.where(cores >= 0, found.labels, -1)
-            return Partition(labels, np.where(cores >= 0, found.probabilities, 0.0), found.rule, sentence)
+            sentence = "every object outside the dominant sets is -1, as asked."
+            inside = self._cores >= 0
+            labels = np.where(inside, found.labels, -1)
+            return Partition(labels, np.where(inside, found.probabilities, 0.0), found.rule, sentence)
         if self._noise_asked != self.noise:
             sentence = "no object is labelled noise: other parts of the data find another background."
             return found._replace(sentence=sentence)
         return found
 
-    def _keep(self, made: Labelled) -> None:
+    def _keep(self, made: Labelled, among: Ints) -> None:
         """What has been made, and what ``predict`` needs."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
         labels, probabilities, self._rule, sentence = made
@@ -101,18 +125,18 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             self._averages = [average_of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
         if self._rule is None or self.noise == "cores":
             self._levels = [Core.of(similarity.for_cluster(k), c) for k, c in enumerate(clusters)]
-        self.selection_ = self.selection_.labelled(clusters, labels, sentence)
+        self.selection_ = self.selection_.labelled(clusters, among, labels, sentence)
         # as the caller's own data are kept: Dask arrays in the same chunks
         self.labels_ = as_given(similarity, labels.copy() if labels is cores else labels)
         self.core_labels_ = as_given(similarity, cores)
         self.memberships_ = as_given(similarity, self._memberships)
-        if probabilities is self._memberships:
-            probabilities = probabilities.copy()
+        probabilities = self._memberships.copy() if probabilities is None else probabilities
         self.assignment_rate_ = 1.0 - silence(labels, probabilities) / labels.size
         self.probabilities_ = as_given(similarity, probabilities)
         del self._cores, self._memberships
 
-    def _warn(self) -> None:
+    def _warn(self, found: int) -> None:
+        """Say what the user may not expect; ``found`` clusters there were before labels."""
         if self.end_ in (End.INTERRUPTED, End.TIME_LIMIT, End.STOPPED):
             warn(
                 f"fitting ended early ({self.end_.value}): {self.n_clusters_} clusters were found, "
@@ -146,10 +170,15 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             )
         elif self.n_clusters_ == 0:
             warn("no cluster was found: no two objects have a positive similarity.")
-        elif self.n_clusters is not None and self.n_clusters_ < self.n_clusters:
+        elif found < (self.n_clusters or 0):
             warn(
-                f"{self.n_clusters_} of {self.n_clusters} clusters were found, then nothing was left to look "
+                f"{found} of {self.n_clusters} clusters were found, then nothing was left to look "
                 f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
+            )
+        if found > self.n_clusters_:
+            warn(
+                f"{found - self.n_clusters_} of {found} clusters are left out: all objects of their dominant "
+                "sets belong to other clusters."
             )
 
     def label_margins(self) -> Any:
@@ -243,17 +272,16 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             )
 
     def _stated_labels(self, clusters: list[DominantSet], labels: Ints) -> dict[str, Any]:
-        """Labels, their rule in words or numbers, and how many members have another one."""
+        """Labels, their rule in words or numbers, and whether all members have the label of their set."""
         scores = stated_scores(self._rule, self.similarity_)
         rule = "other" if scores is None else "scores"
         if self._rule is None:
             rule = "average" if self.assign == "average" else "members"
-        strays = [int((labels[c.members] != k).sum()) for k, c in enumerate(clusters)]
         return {
             "rule": rule,
             "assign": self.assign,
             "noise": self.selection_.noise,
-            "strays": strays,
+            "belong": all(bool((labels[c.members] == k).all()) for k, c in enumerate(clusters)),
             "labels": labels.tolist(),
             "scores": None if scores is None else scores | {"only_members": self.noise == "cores"},
         }
@@ -344,9 +372,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         if self._rule is None:
             return predict_by_payoff(similarity, self._levels, X)
         labels: Ints = self._rule.within(far).of_new(similarity, X)
-        if self._levels:
-            labels = np.where(predict_by_payoff(similarity, self._levels, X) >= 0, labels, -1)
-        return labels
+        return of_own(similarity, self._levels, labels, X) if self._levels else labels
 
     @property
     def far_limits_(self) -> Floats | None:

@@ -126,8 +126,9 @@ class DominantSets(
     probabilities_ : ndarray of shape (n,)
         How typical an object is of its cluster: the share of the cluster that lies farther out; 0 for noise.
     clusters_ : list of DominantSet
-        Members, weights and certificate of each: clusters_[k] is the dominant set of label k. Where members
-        have another label, ``selection_`` counts them under "elsewhere".
+        Members, weights and certificate of each: clusters_[k] is the dominant set of label k, and all of its
+        members have that label. It is one among all objects, or, where it would have members with other
+        labels, among those with its label (``selection_`` has their number under "among").
     n_clusters_ : int
         Number of clusters found, K.
     exemplars_ : ndarray of shape (K,)
@@ -310,14 +311,15 @@ class DominantSets(
         bar = progress_bar(self.callback, self.n_clusters, similarity.n) if self.verbose else None
         with bar or nullcontext(self.callback) as told:
             monitor.callback = around(told)
-            self._find(similarity, options, monitor)
+            found = self._find(similarity, options, monitor)
         del self._monitor
-        self._warn()
+        self._warn(found)
         if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
             release(similarity)
         return self
 
-    def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> None:
+    def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> int:
+        """Find the clusters and label all objects; the number of clusters that the plan finds."""
         self.similarity_ = similarity
         request = Request(
             self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters),
@@ -335,7 +337,8 @@ class DominantSets(
         if self.choice_ is not None:
             self.selection_ = self.selection_.with_choice(self.choice_)
         self._set_clusters(plan.clusters, plan.cores)
-        self._set_labels(lambda: plan.labels(request.noise), monitor)
+        self._set_labels(lambda: plan.labels(request.noise), options, monitor)
+        return len(plan.clusters)
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:
         """The affinity that suits X, where it can be looked at, its parameters, and the columns' scale."""
@@ -459,14 +462,12 @@ class DominantSets(
             return
         own = self.similarity_.self_similarity
         assert own is not None  # one κ for all objects
-        self.core_labels_, self.memberships_ = in_balls(self._payoffs(X), self.clusters_, own)
-        self.labels_, likely = self.core_labels_, self.memberships_
-        if self._rule is not None:
-            self.labels_, likely = self._rule.place(self.similarity_, X)
-            if self.noise == "cores":
-                self.labels_ = np.where(self.core_labels_ >= 0, self.labels_, -1)
-        elif self.assign == "average":
-            self.labels_ = self.predict(X)
+        labels, likely = (None, None) if self._rule is None else self._rule.place(self.similarity_, X)
+        self.core_labels_, self.memberships_ = in_balls(self._payoffs(X), self.clusters_, own, labels)
+        if labels is None:
+            labels = self.predict(X) if self.assign == "average" else self.core_labels_
+            likely = self.memberships_
+        self.labels_ = labels if self.noise != "cores" else np.where(self.core_labels_ >= 0, labels, -1)
         self.probabilities_ = np.where(self.labels_ >= 0, likely, 0.0)
         self.assignment_rate_ = float((self.labels_ >= 0).mean())
         self._stream = stream = stream.forgetting(forget).with_batch(X, self.core_labels_)

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import DominantSets, Status, as_similarity
-from support import assert_certified, formula
+from support import assert_clusters_certified, formula
 
 X, Y = make_blobs(900, centers=6, n_features=3, cluster_std=0.8, random_state=3)
 
@@ -83,7 +83,7 @@ def test_certificates_hold_over_the_rows_of_the_last_fit(affinity, n_batches):
         assert cluster.status is Status.CONVERGED
         assert cluster.relative_gap <= 1e-10
         assert cluster.strict
-        assert_certified(formula(affinity, X[:n]), cluster, stationary=1e-9)
+    assert_clusters_certified(formula(affinity, X[:n]), model, model.predict(X[:n]), stationary=1e-9)
     assert model.membership_matrix_.shape == (n, model.n_clusters_)
     if affinity == "sqeuclidean":
         assert adjusted_rand_score(DominantSets(affinity=affinity).fit_predict(X), model.predict(X)) > 0.95
@@ -93,7 +93,7 @@ def test_certificates_hold_over_the_rows_of_the_last_fit(affinity, n_batches):
 def test_a_cluster_that_no_later_row_exceeds_is_a_dominant_set_of_all_rows():
     """Proposition 1 of docs/streams.md, in both directions."""
     first, later = X[:600], X[600:][Y[600:] == 0]
-    model = DominantSets(affinity="sqeuclidean").fit(first)
+    model = DominantSets(affinity="sqeuclidean", assign=None).fit(first)
     S = as_similarity(np.concatenate([first, later]), "sqeuclidean")
     A = S.toarray()
     below = (model.transform(later) <= [cluster.threshold for cluster in model.clusters_]).all(axis=0)
@@ -219,8 +219,7 @@ def test_sparse_rows_are_compared_by_direction():
     assert model.affinity == "auto"
     assert "Rows come in batches" in str(model.choice_)
     assert "Rows come in batches" in str(model.selection_)
-    for cluster in model.partial_fit().clusters_:
-        assert_certified(formula("cosine", rows.toarray()), cluster, stationary=1e-9)
+    assert_clusters_certified(formula("cosine", rows.toarray()), model.partial_fit(), stationary=1e-9)
 
 
 def test_sparse_and_dense_batches_may_follow_each_other():
@@ -228,8 +227,7 @@ def test_sparse_and_dense_batches_may_follow_each_other():
         model = DominantSets(affinity="sqeuclidean")
         for make, rows in zip(kinds, (X[:450], X[450:]), strict=True):
             model.partial_fit(make(rows))
-        for cluster in model.partial_fit().clusters_:
-            assert_certified(formula("sqeuclidean", X), cluster, stationary=1e-9)
+        assert_clusters_certified(formula("sqeuclidean", X), model.partial_fit(), stationary=1e-9)
 
 
 def test_names_of_features_stay():

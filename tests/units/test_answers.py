@@ -57,7 +57,13 @@ def assert_belong_together(model, n):
         assert row.shift == cluster.shift == model.shifts_[number]
         assert row.members == len(cluster)
         assert row.labelled == (labels == number).sum()
-        assert row.elsewhere == (labels[cluster.members] != number).sum()
+        if model.assign != "refine":
+            assert row.among == n
+        else:  # with noise="cores" it is certified among more than have its label in the end
+            assert row.among == n or row.among == row.labelled or model.noise == "cores"
+            assert row.labelled <= row.among
+            assert (labels[cluster.members] == number).all()
+            assert labels[model.exemplars_[number]] == number
         assert model.exemplars_[number] in cluster.members
         assert row.chance >= 0.0 or np.isnan(row.chance)
     text = str(model.selection_)
@@ -101,12 +107,12 @@ def test_answers_belong_together(affinity, n_clusters, noise, assign, shifted, n
     "affinity", ["sqeuclidean", "cosine", "rbf", "laplacian", "euclidean", "path", "diffusion"]
 )
 def test_groups_that_stand_alone_have_the_labels_of_their_clusters(affinity):
-    """Clean groups, far apart: no member is elsewhere, and each label is its cluster's."""
+    """Clean groups, far apart: each is a dominant set of all objects, and each label is its cluster's."""
     y = np.repeat(np.arange(4), 60)
     X = 12.0 * np.eye(4)[y] + np.random.default_rng(71).normal(size=(240, 4))
     model = DominantSets(4, affinity=affinity).fit(X)
     assert_belong_together(model, 240)
-    assert [row.elsewhere for row in model.selection_.rows] == [0] * 4
+    assert [row.among for row in model.selection_.rows] == [240] * 4
     for k, cluster in enumerate(model.clusters_):
         assert (model.labels_[cluster.members] == k).all()
         assert cluster.status is Status.CONVERGED

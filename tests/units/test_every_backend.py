@@ -270,7 +270,7 @@ SHIFTS = {"sqeuclidean": 500.0, "cosine": 2.0, "linear": 500.0, "rbf": 3.0, "lap
 @pytest.mark.parametrize("affinity", AFFINITIES)
 def test_a_run_that_is_stopped_has_what_was_found_and_goes_on_from_its_checkpoint(held, affinity, tmp_path):
     known(held, affinity)
-    options = {**of(affinity), "shift": SHIFTS[affinity]}
+    options = {**of(affinity), "shift": SHIFTS[affinity], "assign": None}
     plain = model(3, **options).fit(X)
     path = str(tmp_path / "run.npz")
     with pytest.warns(ConvergenceWarning, match="ended early"):

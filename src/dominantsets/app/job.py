@@ -299,7 +299,7 @@ class Result:
             for c in model.clusters_
         ]
         for cluster, row in zip(clusters, model.selection_.rows, strict=True):
-            cluster |= {"labelled": row.labelled, "elsewhere": row.elsewhere, "shift": row.shift}
+            cluster |= {"labelled": row.labelled, "among": row.among, "shift": row.shift}
         content = {
             "dominantsets": version("dominantsets"),
             "objects": int(model.labels_.size),

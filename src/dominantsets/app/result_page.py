@@ -102,7 +102,7 @@ def _clusters(page: Report, result: Result) -> None:
     model = result.model
     rows = [
         [
-            k, f"{row.labelled:,}", f"{len(c):,}", f"{row.elsewhere:,}", result.name_of(c.exemplar),
+            k, f"{row.labelled:,}", f"{len(c):,}", f"{row.among:,}", result.name_of(c.exemplar),
             _number(row.radius, ".3g"), _number(row.shift, ".5g"), _number(row.persistence, ".2f"),
             _number(row.chance, ".1e"),
         ]
@@ -112,7 +112,7 @@ def _clusters(page: Report, result: Result) -> None:
         "cluster",
         "labelled",
         "core",
-        "elsewhere",
+        "among",
         "exemplar",
         "radius",
         "shift",
@@ -124,10 +124,11 @@ def _clusters(page: Report, result: Result) -> None:
         colors=[color_of(k) for k in range(len(rows))],
     )
     page.text(
-        "labelled: objects with this label. core: members of the dominant set itself; elsewhere: those of "
-        "them with another label. exemplar: the most typical member. radius: of the ball that the cluster "
-        "is, where it is one. shift: the scale at which it was taken. strength: how long it stays the same "
-        "as the scale grows. by chance: how many groups like it data without structure would have.",
+        "labelled: objects with this label. core: members of the dominant set. among: number of objects among "
+        "which it is certified, all of them or those with its label. exemplar: the most typical member. "
+        "radius: of the ball that the cluster is, where it is one. shift: the scale at which it was taken. "
+        "strength: how long it stays the same as the scale grows. by chance: how many groups like it data "
+        "without structure would have.",
         "note",
     )
 

@@ -89,7 +89,7 @@ def write_certificate(
         | {"scipy": version("scipy"), "python": platform.python_version()},
         "similarity": {"kind": one.kind, "words": one.words, **one.numbers},
         "data": {"form": one.form, "sha256": one.digest(), "made": one.made, "objects": similarity.n},
-        "clusters": _claims(similarity, clusters, one.kind in PRODUCTS),
+        "clusters": _claims(similarity, clusters, labels, one.kind in PRODUCTS),
         "labels": labels,
     }
     lines = ",\n".join(f" {json.dumps(name)}: {_written(value)}" for name, value in content.items())
@@ -120,16 +120,23 @@ def _write(path: str, content: Any) -> None:
         stream.write(content)
 
 
-def _claims(similarity: Similarity, clusters: list[DominantSet], boxed: bool) -> list[dict[str, Any]]:
+def _claims(
+    similarity: Similarity, clusters: list[DominantSet], labels: dict[str, Any] | None, boxed: bool
+) -> list[dict[str, Any]]:
     left = np.ones(similarity.n, dtype=bool)
     claims = []
     for k, cluster in enumerate(clusters):
-        claims.append(_claim(k, similarity.for_cluster(k), cluster, left, boxed))
+        scopes = {"all": np.ones(similarity.n, dtype=bool), "left": left}
+        if labels is not None:
+            scopes["label"] = np.asarray(labels["labels"]) == k
+        claims.append(_claim(k, similarity.for_cluster(k), cluster, scopes, boxed))
         left[cluster.members] = False
     return claims
 
 
-def _claim(k: int, similarity: Any, cluster: DominantSet, left: Flags, boxed: bool) -> dict[str, Any]:
+def _claim(
+    k: int, similarity: Any, cluster: DominantSet, scopes: dict[str, Flags], boxed: bool
+) -> dict[str, Any]:
     """What is claimed of one cluster, after a look whether it is so."""
     members, weights, shift = cluster.members, cluster.weights, cluster.shift
     r = np.asarray(similarity.gradient(members, weights), dtype=np.float64)
@@ -149,9 +156,9 @@ def _claim(k: int, similarity: Any, cluster: DominantSet, left: Flags, boxed: bo
     if similarity.components is not None:
         outside &= similarity.components == similarity.components[members[0]]
     level = f - cluster.margin + near
-    among = "all" if not (r[outside] > level).any() else "left"
-    if among == "left":
-        outside &= left
+    above = outside & (r > level)
+    among = next((name for name, scope in scopes.items() if not (above & scope).any()), "left")
+    outside &= scopes[among]
     # sets that were too small to be clusters are set aside by peeling
     apart = np.flatnonzero(outside & (r > level))
     outside[apart] = False

@@ -61,15 +61,6 @@ def _sizes(labels: Ints, count: int) -> Ints:
 
 
 @compiled
-def elsewhere(labels: Ints, members: Ints, cluster: int) -> int:
-    """How many of the members have another label."""
-    count = 0
-    for i in members:
-        count += labels[i] != cluster
-    return count
-
-
-@compiled
 def put_memberships(cores: Ints, members: Ints, weights: Floats, cluster: int, memberships: Floats) -> None:
     """Weights in units of the largest, of the members whose cluster this is."""
     top = np.max(weights)

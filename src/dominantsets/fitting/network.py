@@ -5,7 +5,7 @@ from __future__ import annotations
 from dominantsets.clusters.graph_tree import GraphGroup, graph_groups
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_graph import nested_graph
-from dominantsets.fitting.plan import Noise, Plan
+from dominantsets.fitting.plan import Noise, Plan, named
 from dominantsets.fitting.selection import Selection, of_groups
 from dominantsets.labels.edges import label_by_edges
 from dominantsets.labels.partition import Partition
@@ -22,7 +22,7 @@ class Network(Plan):
         self._groups = [group for group in found if len(group.core) >= request.min_cluster_size]
         self._every = found
         self.clusters = [group.core for group in self._groups]
-        self.cores = self._named(self.clusters)  # of overlapping ones, the most certain
+        self.cores = named(self.clusters, self.similarity.n)  # of overlapping ones, the most certain
         first = self.clusters[0].shift if self.clusters else 0.0
         self.options = request.options.chosen_for(self.similarity, first, 0)
         if self.monitor.out_of_time():

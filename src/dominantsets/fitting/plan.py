@@ -133,13 +133,6 @@ class Plan(ABC):
             "affinity='diffusion', and pass a graph in pieces as one CSR matrix."
         )
 
-    def _named(self, clusters: list[DominantSet]) -> Ints:
-        """The number of each object's dominant set: of several the first, -1 outside all."""
-        cores = np.full(self.similarity.n, -1, dtype=np.int64)
-        for k in range(len(clusters) - 1, -1, -1):
-            cores[clusters[k].members] = k
-        return cores
-
     def _collected(self, run: Any, keep: Checkpoint | None) -> list[DominantSet]:
         """What a run finds, kept after each cluster where that is asked for."""
         clusters: list[DominantSet] = []
@@ -157,6 +150,14 @@ class Plan(ABC):
         except Interrupted:  # before a solve on Dask workers had made its first pass
             run.end = End.INTERRUPTED
         return clusters
+
+
+def named(clusters: list[DominantSet], n: int) -> Ints:
+    """The number of each object's dominant set: of several the first, -1 outside all."""
+    cores = np.full(n, -1, dtype=np.int64)
+    for k in range(len(clusters) - 1, -1, -1):
+        cores[clusters[k].members] = k
+    return cores
 
 
 def order_of(cores: Ints, n_clusters: int, before: Ints) -> Ints:

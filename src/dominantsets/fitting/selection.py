@@ -13,8 +13,7 @@ from dominantsets.clusters.graph_tree import GraphGroup
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
-from dominantsets.compiled.members import elsewhere, sizes_of
-from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.compiled.members import sizes_of
 from dominantsets.fitting.agreement import Agreement
 from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
@@ -34,8 +33,9 @@ class Row(NamedTuple):
         the shift was given.
     radius : float
         Of the ball whose objects are the dominant set, in the unit of the features; nan without one.
-    members, labelled, elsewhere : int
-        Objects of the dominant set, objects with its label, and members that have another label or none.
+    members, labelled, among : int
+        Objects of the dominant set, objects with its label, and objects among which it is certified: all, or
+        those with its label where it would else have others.
     persistence, sharpness : float
         How long it stays the same as the shift rises (a flat density would grow exp of it meanwhile), and how
         sharply it stands out: near 1 where nothing is around it.
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     radius: float
     members: int
     labelled: int
-    elsewhere: int
+    among: int
     persistence: float
     sharpness: float
     chance: float
@@ -114,7 +114,7 @@ class Selection:
     def __str__(self) -> str:
         lines = [
             f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} "
-            f"{'labelled':>9} {'elsewhere':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
+            f"{'labelled':>9} {'among':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
         ]
         shown = not all(np.isnan(row.margin) for row in self.rows)
         if shown:
@@ -122,7 +122,7 @@ class Selection:
         for k, row in enumerate(self.rows[:SHOWN]):
             lines.append(
                 f"{k:4d} {row.shift_from:11.5g} {row.shift:11.5g} {row.shift_to:11.5g} {row.radius:8.3g} "
-                f"{row.members:8d} {row.labelled:9d} {row.elsewhere:9d} {row.persistence:8.2f} "
+                f"{row.members:8d} {row.labelled:9d} {row.among:9d} {row.persistence:8.2f} "
                 f"{row.sharpness:6.2f} {row.chance:10.1e}" + (f" {row.margin:12.5g}" if shown else "")
             )
         if len(self.rows) > SHOWN:
@@ -133,18 +133,18 @@ class Selection:
         above = [self.choice] if self.choice else []
         return "\n".join([*above, *(lines if self.rows else []), *(part for part in parts if part)])
 
-    def labelled(self, clusters: list[DominantSet], labels: Ints, noise: str) -> Selection:
-        """With what the labels say: how many each cluster has, and which members are elsewhere."""
+    def only(self, kept: Ints) -> Selection:
+        """The table of some of the clusters."""
+        return replace(self, rows=[self.rows[k] for k in kept.tolist()])
+
+    def labelled(self, clusters: list[DominantSet], among: Ints, labels: Ints, noise: str) -> Selection:
+        """With what the labels say: how many objects each cluster has, and its dominant set among them."""
         sizes = sizes_of(labels, len(clusters))
-
-        def work(part: slice) -> list[Row]:
-            out = []
-            for k in range(part.start, part.stop):
-                others = int(elsewhere(labels, clusters[k].members, k))
-                out.append(self.rows[k]._replace(labelled=int(sizes[k]), elsewhere=others))
-            return out
-
-        rows = [row for part in parallel_map(work, thread_slices(len(self.rows), 8)) for row in part]
+        rows = []
+        for row, cluster, size, count in zip(self.rows, clusters, sizes, among, strict=True):
+            radius = row.radius if cluster.radius is None else cluster.radius
+            row = row._replace(members=len(cluster), shift=cluster.shift, radius=radius)
+            rows.append(row._replace(labelled=int(size), among=int(count)))
         return replace(self, rows=rows, noise=noise)
 
     def with_margins(self, margins: Floats, labels: Ints) -> Selection:

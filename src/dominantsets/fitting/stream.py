@@ -164,9 +164,12 @@ def is_surprising(counts: Ints, level: float) -> bool:
     return bool(chi2.sf(statistic, max(1, counts.shape[1] - 1)) < level)
 
 
-def in_balls(payoffs: Floats, clusters: Sequence[DominantSet], own: float) -> tuple[Ints, Floats]:
+def in_balls(
+    payoffs: Floats, clusters: Sequence[DominantSet], own: float, labels: Ints | None = None
+) -> tuple[Ints, Floats]:
     """The first dominant set that new objects would gain by joining, and their weight in its ball.
 
+    Objects with labels join that of their label only.
     The weight of object i in the ball is max(0, p - f) / κ for members and all others; it is 1 for the
     exemplar. -1 and 0 outside all balls.
     """
@@ -174,6 +177,8 @@ def in_balls(payoffs: Floats, clusters: Sequence[DominantSet], own: float) -> tu
     if not clusters:
         return np.full(n, -1, dtype=np.int64), np.zeros(n)
     gains = payoffs - [cluster.threshold for cluster in clusters]
+    if labels is not None:
+        gains = np.where(labels[:, None] == np.arange(len(clusters)), gains, 0.0)
     tops = np.array([(own + cluster.shift) * cluster.weights.max() for cluster in clusters])
     first = (gains > 0.0).argmax(axis=1)
     gain, top = gains[np.arange(n), first], tops[first]

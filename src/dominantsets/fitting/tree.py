@@ -5,7 +5,7 @@ from __future__ import annotations
 from dominantsets.clusters.tree_cut import cut_tree
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_path import nested_path
-from dominantsets.fitting.plan import Noise, Plan
+from dominantsets.fitting.plan import Noise, Plan, named
 from dominantsets.fitting.selection import Selection, of_pieces
 from dominantsets.labels.partition import Partition, label_by_pieces
 from dominantsets.solvers.result import End
@@ -26,7 +26,7 @@ class Tree(Plan):
             self.background.level if self.background.is_found else 0.0,
         )
         self.clusters = [piece.core for piece in self._cut.pieces]
-        self.cores = self._named(self.clusters)
+        self.cores = named(self.clusters, self.similarity.n)
         first = self.clusters[0].shift if self.clusters else 0.0
         self.options = request.options.chosen_for(similarity, first)
         if self.monitor.out_of_time():

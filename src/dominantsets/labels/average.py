@@ -72,6 +72,15 @@ def predict_by_payoff(similarity: Similarity, cores: Sequence[Core], new: Any) -
     return labels
 
 
+def of_own(similarity: Similarity, cores: Sequence[Core], labels: Ints, new: Any) -> Ints:
+    """Labels of the new objects that would gain by joining the cluster of their label, -1 for the others."""
+    labels = labels.copy()
+    for k, core in enumerate(cores):
+        payoffs = arrivals_of(similarity.for_cluster(k)).payoff_of(new, core.summary)
+        labels[(labels == k) & ~(payoffs > core.level)] = -1
+    return labels
+
+
 def predict_by_average(
     similarity: Similarity, cores: Sequence[Core], averages: Sequence[Any], new: Any
 ) -> Ints:

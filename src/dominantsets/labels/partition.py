@@ -5,7 +5,7 @@ Points have :mod:`dominantsets.labels.mixture`. Both give a :class:`Partition`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -59,6 +59,41 @@ class Partition(NamedTuple):
     probabilities: Floats
     rule: Rule
     sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Renumbered:
+    """A rule some of whose clusters are left out.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    names : ndarray of shape (K + 1,)
+        The number of each of its clusters, -1 for none; the last place is for noise.
+    """
+
+    rule: Rule
+    names: Ints
+
+    @property
+    def limits(self) -> Floats | None:
+        """The limits of the clusters that are there."""
+        limits = self.rule.limits
+        return None if limits is None else limits[self.names[:-1] >= 0]
+
+    def within(self, times: float) -> Self:
+        """The same with another distance."""
+        return replace(self, rule=self.rule.within(times))
+
+    def of_new(self, similarity: Similarity, new: Any) -> Ints:
+        """Labels of new objects."""
+        return self.names[self.rule.of_new(similarity, new)]
+
+    def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
+        """Labels and probabilities of new objects, where the rule has them."""
+        labels, probabilities = self.rule.place(similarity, new)  # type: ignore[attr-defined]
+        return self.names[labels], probabilities
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ def test_a_fit_has_a_row_for_each_cluster():
     for k, (one, cluster) in enumerate(zip(chosen.rows, model.clusters_, strict=True)):
         assert one.members == len(cluster)
         assert one.labelled == (model.labels_ == k).sum()
-        assert one.elsewhere == (model.labels_[cluster.members] != k).sum()
+        assert one.among == len(X)
         assert one.shift == cluster.shift
         assert one.shift_from <= one.shift <= one.shift_to
         centre = X[cluster.members].T @ cluster.weights

@@ -135,7 +135,7 @@ def test_whole_numbers_columns_in_chunks_and_a_memmap(tmp_path):
 def test_checkpoint(tmp_path):
     """Clusters kept by one run are taken up by another; other data are refused."""
     X, path = chunked(ROWS), str(tmp_path / "run.npz")
-    options = {"n_clusters": 3, "shift": 300.0}
+    options = {"n_clusters": 3, "shift": 300.0, "assign": None}
     whole = DominantSets(**options).fit(X)
 
     def stop(progress):

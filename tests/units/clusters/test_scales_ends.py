@@ -11,7 +11,7 @@ from dominantsets.clusters.scales import Scales
 from dominantsets.rows import points
 from dominantsets.similarity.located import located
 from dominantsets.solvers import Monitor
-from support import assert_certified, press_ctrl_c, unequal
+from support import assert_certified, assert_clusters_certified, press_ctrl_c, unequal
 
 
 def test_a_time_limit_inside_the_tree_gives_what_is_there():
@@ -30,7 +30,7 @@ def test_a_time_limit_inside_the_tree_gives_what_is_there():
 
 @pytest.mark.parametrize("level", [0, 6, 20])
 def test_ctrl_c_inside_the_tree_ends_the_fit(level, monkeypatch):
-    """The levels before are whole: their groups are solved for among all objects, and it says so."""
+    """The levels before are whole: their groups are solved for, and it says so."""
     advance = ModeTree._advance
 
     def interrupted(self, state, kappa, at):
@@ -45,8 +45,7 @@ def test_ctrl_c_inside_the_tree_ends_the_fit(level, monkeypatch):
     assert model.end_ is End.INTERRUPTED
     assert 1 <= model.n_clusters_ <= 4
     A = as_similarity(X, "sqeuclidean").toarray()
-    for cluster in model.clusters_:
-        assert_certified(A, cluster, rounding=1e-9)
+    assert_clusters_certified(A, model, rounding=1e-9)
     assert set(model.labels_) <= {-1, *range(model.n_clusters_)}
     assert len(model.predict(X[:5])) == 5
 

@@ -23,7 +23,7 @@ def test_of_one_shift_those_that_stand_alone_stay():
     found = list(run)
     alone = [cluster for cluster, said in zip(found, run.judgements, strict=True) if said.significant]
     assert 0 < len(alone) < len(found)
-    model = DominantSets(affinity="sqeuclidean", shift=shift).fit(rows)
+    model = DominantSets(affinity="sqeuclidean", shift=shift, assign=None).fit(rows)
     assert [c.members.tolist() for c in model.clusters_] == [c.members.tolist() for c in alone]
     with pytest.warns(UserWarning, match="there is one object"):
         one = DominantSets(affinity="sqeuclidean", shift=1.0).fit(rows[:1])

@@ -90,7 +90,7 @@ def test_more_groups_than_a_sample_can_show_are_round(count, monkeypatch):
 
 def test_the_score_of_a_candidate():
     """Stability, separation and log k, from the labels that the affinity gives, made again here."""
-    X, y = make_blobs(120, centers=[(0, 0), (4, 0), (0, 4)], random_state=0)
+    X, y = make_blobs(120, centers=[(0, 0), (6, 0), (0, 6)], random_state=0)
     sample = sample_of(X, 3, False)
     found = next(c for c in choose(sample, 3, Monitor()).candidates if c.affinity == "path")
     labels = DominantSets(3, affinity="path", affinity_params={"min_samples": 5}, noise=None).fit(X).labels_

@@ -18,7 +18,7 @@ def corners(m=40, spread=0.6, seed=0):
 
 def row(**more):
     base = {"shift_from": 1.0, "shift": 2.0, "shift_to": 3.0, "radius": 0.5, "members": 4, "labelled": 5}
-    return Row(**{**base, "elsewhere": 0, "persistence": 1.0, "sharpness": 0.9, "chance": 0.1, **more})
+    return Row(**{**base, "among": 0, "persistence": 1.0, "sharpness": 0.9, "chance": 0.1, **more})
 
 
 def test_what_is_printed():

@@ -1,0 +1,67 @@
+"""Dominant sets that belong to their labels: a set that has lost members to other labels is solved again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dominantsets._typing import Ints
+from dominantsets.similarity import Similarity
+from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
+
+
+def belonging(
+    similarity: Similarity,
+    clusters: list[DominantSet],
+    labels: Ints,
+    options: SolverOptions,
+    monitor: Monitor,
+) -> tuple[list[DominantSet], Ints]:
+    """The dominant set of each label, all of whose members have that label.
+
+    A set of all objects whose members have its label is one of the objects with that label, too. Where some
+    have another label, the set is solved again among the objects of the label, at the same shift.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Of any kind.
+    clusters : list of DominantSet
+        The clusters, one for each label.
+    labels : ndarray of int
+        Labels of all objects, -1 for noise. Every cluster has objects.
+    options : SolverOptions
+        Those of the dominant sets.
+    monitor : Monitor
+        At its time limit sets are as good as they are by then.
+
+    Returns
+    -------
+    clusters : list of DominantSet
+        The dominant sets.
+    among : ndarray of int
+        Among how many objects each is certified.
+    """
+    found, among = list(clusters), np.full(len(clusters), similarity.n)
+    best = isinstance(options.start, str) and options.start == "global"
+    if not options.starts_anywhere:
+        options = replace(options, algorithm="auto")
+    for k, cluster in enumerate(clusters):
+        inside = labels[cluster.members] == k
+        if inside.all():
+            continue
+        mine = labels == k
+        here, among[k] = similarity.for_cluster(k), np.count_nonzero(mine)
+        problem = make_problem(here, cluster.shift)
+        problem.remove(np.flatnonzero(~mine))
+        if best:
+            found[k] = problem.solve(options.chosen_for(here, cluster.shift), monitor)
+            continue
+        members, weights = cluster.members[inside], cluster.weights[inside]
+        if not members.size:  # begin at the object that gains most against the set
+            payoffs = here.gradient(cluster.members, cluster.weights)
+            members, weights = np.array([np.where(mine, payoffs, -np.inf).argmax()]), np.ones(1)
+        start = Point(members, weights / weights.sum())
+        found[k] = problem.solve_from(start, options.chosen_for(here, cluster.shift, 0), monitor)
+    return found, among
