@@ -462,11 +462,12 @@ class DominantSets(
             return
         own = self.similarity_.self_similarity
         assert own is not None  # one κ for all objects
-        labels, likely = (None, None) if self._rule is None else self._rule.place(self.similarity_, X)
-        self.core_labels_, self.memberships_ = in_balls(self._payoffs(X), self.clusters_, own, labels)
-        if labels is None:
-            labels = self.predict(X) if self.assign == "average" else self.core_labels_
-            likely = self.memberships_
+        placed = None if self._rule is None else self._rule.place(self.similarity_, X)
+        here = in_balls(self._payoffs(X), self.clusters_, own, None if placed is None else placed[0])
+        self.core_labels_, self.memberships_ = here
+        labels, likely = here if placed is None else placed
+        if self.assign == "average":
+            labels = self.predict(X)
         self.labels_ = labels if self.noise != "cores" else np.where(self.core_labels_ >= 0, labels, -1)
         self.probabilities_ = np.where(self.labels_ >= 0, likely, 0.0)
         self.assignment_rate_ = float((self.labels_ >= 0).mean())
