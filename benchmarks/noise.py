@@ -4,7 +4,8 @@ Run ``nice python benchmarks/noise.py --seeds 6``; it prints a table and writes 
 
 Families: moons, circles, spirals, random closed curves in 2, 3 and 10 dimensions, round and long normal
 groups, and groups with the tails of Student's t with 3 degrees of freedom in 5 and 20 dimensions. Noise
-is uniform in the box of the groups, a tenth wider on each side. The adjusted Rand index has noise as a class of its own.
+is uniform in the box of the groups, a tenth wider on each side. The adjusted Rand index has noise as a
+class of its own.
 "found" is the share of the noise with the label -1, "false" the share of the others with it. Rules and
 constants were chosen on even seeds; odd seeds are reported apart.
 """

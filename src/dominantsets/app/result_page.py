@@ -125,7 +125,7 @@ def _clusters(page: Report, result: Result) -> None:
     )
     page.text(
         "labelled: objects with this label. core: members of the dominant set. among: number of objects "
-        "among which it is certified, all of them or those with its label. exemplar: the most typical member. "
+        "among which it is certified, all or those with its label. exemplar: the most typical member. "
         "radius: of the ball that the cluster is, where it is one. shift: the scale at which it was taken. "
         "strength: how long it stays the same as the scale grows. by chance: how many groups like it data "
         "without structure would have.",
