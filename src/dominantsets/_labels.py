@@ -163,22 +163,22 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
                 f"{worst:.1g}); raise max_iter in solver_params, or pass algorithm='pairwise' there.",
                 ConvergenceWarning,
             )
-        if self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
+        if found > self.n_clusters_:
+            warn(
+                f"{found - self.n_clusters_} of {found} clusters are left out: all objects of their dominant "
+                "sets belong to other clusters or to noise."
+            )
+        elif self.n_clusters_ == 0 and self.end_ is End.NOT_COHERENT:
             warn(
                 "no cluster was found: no group stands out of the data, which look like noise or like one "
                 "group; pass n_clusters, or a shift, to get clusters anyway."
             )
         elif self.n_clusters_ == 0:
             warn("no cluster was found: no two objects have a positive similarity.")
-        elif found < (self.n_clusters or 0):
+        if 0 < found < (self.n_clusters or 0):
             warn(
                 f"{found} of {self.n_clusters} clusters were found, then nothing was left to look "
                 f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
-            )
-        if found > self.n_clusters_:
-            warn(
-                f"{found - self.n_clusters_} of {found} clusters are left out: all objects of their dominant "
-                "sets belong to other clusters."
             )
 
     def label_margins(self) -> Any:

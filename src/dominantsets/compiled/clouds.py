@@ -20,6 +20,8 @@ def expect(
     levels: Floats,
     rest: Floats,
     behind: Floats,
+    half: float,
+    power: float,
     nearest: bool,
     sums: Floats,
     outside: Floats,
@@ -27,13 +29,15 @@ def expect(
     """Add up the parts of some rows; the logarithm of their likelihood.
 
     ``products`` are those of rows and centres, ``squares`` the centres' lengths; a cluster's logarithm at the
-    squared distance t is ``levels - rates t`` beside other clusters, with ``rest`` in the likelihood, that of
-    the background is ``behind``. Row k of ``sums`` gets the sums over objects of p, p t, p (rate t)² and p
-    times the row, p what the object has of cluster k: all or nothing where ``nearest`` counts alone. What
-    the background has goes to ``outside``.
+    squared distance t is ``levels - z`` with z = rate t beside other clusters, with ``rest`` in the
+    likelihood, that of the background is ``behind``. With tails of Student's t (a finite ``half`` of the
+    degrees of freedom) it is ``levels - power log(1 + z / half)``, and the object has the weight
+    w = power / (half + z) in the cluster, else 1. Row k of ``sums`` gets the sums over objects of p, p w t,
+    p z², p w times the row, p w and p (log w - w), p what the object has of cluster k: all or nothing where
+    ``nearest`` counts alone. What the background has goes to ``outside``.
     """
     m, count = products.shape
-    d = rows.shape[1]
+    d, tailed = rows.shape[1], half < np.inf
     t, logs = np.empty(count), np.empty(count)
     likelihood = 0.0
     for i in range(m):
@@ -42,7 +46,8 @@ def expect(
             s = lengths[i] - 2.0 * products[i, k] + squares[k]
             s = max(s, 0.0)
             t[k] = s
-            logs[k] = levels[k] - rates[k] * s
+            z = rates[k] * s
+            logs[k] = levels[k] - (power * np.log1p(z / half) if tailed else z)
             if logs[k] > top:
                 top = logs[k]
             if logs[k] + rest[k] > high:
@@ -71,9 +76,14 @@ def expect(
             elif logs[k] > 0.0:
                 p = logs[k] / total * inside
             if p > 0.0:
+                z = rates[k] * t[k]
+                w = power / (half + z) if tailed else 1.0
                 sums[k, 0] += p
-                sums[k, 1] += p * t[k]
-                sums[k, 2] += p * (rates[k] * t[k]) ** 2
+                sums[k, 1] += p * w * t[k]
+                sums[k, 2] += p * z**2
                 for j in range(d):
-                    sums[k, 3 + j] += p * rows[i, j]
+                    sums[k, 3 + j] += p * w * rows[i, j]
+                sums[k, 3 + d] += p * w
+                if tailed:
+                    sums[k, 4 + d] += p * (np.log(w) - w)
     return likelihood

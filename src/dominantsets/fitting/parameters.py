@@ -39,7 +39,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         "solver_params": [dict, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "assign": [StrOptions({"refine", "average"}), None],
-        "noise": [StrOptions({"auto", "cores"}), Interval(Real, 0, 1, closed="both"), None],
+        "noise": [StrOptions({"auto", "cores"}), Interval(Real, 0, 1, closed="left"), None],
         "random_state": ["random_state"],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "checkpoint": [str, os.PathLike, None],

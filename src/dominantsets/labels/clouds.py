@@ -3,13 +3,15 @@ r"""Clouds: clusters of points as normal clouds, and perhaps a background, fitte
 Cluster k is a cloud about :math:`c_k` whose squared distances :math:`t` have the density of D normal
 coordinates of variance :math:`\sigma_k^2`:
 
-.. math:: \log p_k(t) = -\tfrac D2 \log(2 \pi \sigma_k^2) - t / (2 \sigma_k^2).
+.. math:: \log p_k(t) = -\tfrac D2 \log(2 \pi \sigma_k^2) - t / (2 \sigma_k^2),
 
-D, the same for all clusters, is what their squared distances say: :math:`2 / \mathrm{cv}^2`, with cv their
-relative spread. Between clusters the densities alone decide, not how large a cluster is, unless some of them
-only fill up a number: a part of a large one must not halve it. Centres, variances and shares are found by
-expectation and maximisation, from where the dominant sets stand. The background is one more cloud, which may
-lie anywhere and be as wide as it likes, or a constant density. With one width for all clusters it is k-means.
+or that of Student's t with :math:`\nu` degrees of freedom, the same for all clusters and fitted as well.
+D, the same for all clusters, is what the squared distances of normal ones say: :math:`2 / \mathrm{cv}^2`,
+with cv their relative spread. Between clusters the densities alone decide, not how large a cluster is,
+unless some of them only fill up a number: a part of a large one must not halve it. Centers, variances and
+shares are found by expectation and maximization, from where the dominant sets stand. The background is one
+more cloud, which may lie anywhere and be of any width, or a constant density. With one width for all clusters
+it is k-means.
 
 ``climb`` is the loop of all mixtures, with covariances (:mod:`dominantsets.labels.ellipses`) or without.
 """
@@ -22,16 +24,20 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import brentq
 from scipy.spatial import ConvexHull, QhullError
+from scipy.special import digamma, gammaln
 
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled.threads import parallel_map, thread_slices
+from dominantsets.rows.points import Tail
 from dominantsets.similarity.located import Coordinates
 from dominantsets.solvers import Monitor
 
 ROUNDS, STEADY = 40, 1e-4  # of each fit, and the gain in nats for each object below which it is done
 HELD = 8  # rounds in which the dimension is held: clusters that start too wide would lower it
 FEW = 2**11  # objects that are not worth a thread
+HEAVY, LIGHT = 2.0, 50.0  # half of the degrees of freedom at first, and at most: nearly normal
 GOLDEN = 0.6180339887498949
 MANY = 1e4  # no more dimensions than that
 FEW_DIMENSIONS = 4  # up to which the volume of the convex hull is found, and widths and noise are well known
@@ -61,6 +67,7 @@ class Clouds:
     width: float = np.inf
     flat: float | None = None  # the logarithm of a constant density
     counted: bool = False  # whether shares decide between clusters, too
+    half: float = np.inf  # half of the degrees of freedom of the tails
 
     def squares(self, sample: Coordinates) -> Floats:
         """Squared distances of all objects from all centres."""
@@ -68,9 +75,21 @@ class Clouds:
         t = (np.square(rows).sum(axis=1) + sample.extra)[:, None] - 2.0 * rows @ self.centres.T
         return np.asarray(np.maximum(t + np.square(self.centres).sum(axis=1), 0.0))
 
+    @property
+    def tail(self) -> Tail:
+        """How densities fall."""
+        return Tail.of(self.half, self.dimension)
+
+    def falls(self, squares: Floats) -> Floats:
+        """By how much the logarithms of densities are lower than at the centers."""
+        return np.asarray(self.tail.fall(squares / (2.0 * self.variances)))
+
     def levels(self) -> Floats:
         """The logarithms of the clusters' densities at their centres, with their shares where these count."""
         levels = -0.5 * self.dimension * np.log(2.0 * np.pi * self.variances)
+        if np.isfinite(self.half):
+            tail = self.tail
+            levels += gammaln(tail.power) - gammaln(self.half) - 0.5 * self.dimension * np.log(self.half)
         return np.asarray(levels + np.log(self.shares) if self.counted else levels)
 
     def rest(self) -> Floats:
@@ -149,6 +168,7 @@ def fit_clouds(
     flat: float | None = None,
     common: bool = False,
     counted: bool = False,
+    tails: bool = False,
     least: float = 0.0,
     rounds: int = ROUNDS,
     steady: float = STEADY,
@@ -157,7 +177,8 @@ def fit_clouds(
 
     ``noise``: whether there is a background; ``free``: whether the dimension may change; ``flat``: a constant
     background; ``common``: one width for all clusters, and every object with the nearest centre; ``counted``:
-    shares decide between clusters, too; ``least``: the least variance; ``rounds``, ``steady``: see ``climb``.
+    shares decide between clusters, too; ``tails``: those of Student's t; ``least``: the least variance;
+    ``rounds``, ``steady``: see ``climb``.
     """
     n, rows, points = len(sample.rows), sample.rows, sample.points(sample.rows, sample.extra)
     sizes = np.array([max(1.0, float(start.members.size)) for start in starts])
@@ -168,6 +189,7 @@ def fit_clouds(
         dimension,
         flat=flat,
         counted=counted,
+        half=HEAVY if tails else np.inf,
     )
     spread = float((np.square(rows).sum(axis=1) + sample.extra).mean())
     unit = max(spread, 1e-12 * abs(sample.own), 1e-200)
@@ -183,13 +205,15 @@ def fit_clouds(
             maximise(*found, free and (k > HELD or calm))
         away = clouds.away(sample)
         form = clouds.centres, 0.5 / clouds.variances, clouds.levels(), clouds.rest()
-        sums, outside, likelihood = points.expected(*form, clouds.behind(away), common)
+        sums, outside, likelihood = points.expected(*form, clouds.behind(away), common, clouds.tail)
         # where the dimension changes, densities are compared in a unit of length that is the data's own
         now = likelihood / n + 0.5 * clouds.dimension * float(np.log(unit))
         return (sums, outside, away, likelihood), now
 
     def maximise(sums: Floats, outside: Floats, away: Floats, _: float, free: bool) -> None:
-        weights = sums[:, 0] + 1e-9
+        weights, d = sums[:, 0] + 1e-9, rows.shape[1]
+        if tails:
+            clouds.half = _half(float(sums[:, 4 + d].sum() / weights.sum()), clouds.dimension)
         means = np.maximum(sums[:, 1] / weights, floor)
         if free:
             squares = sums[:, 2] * (2.0 * clouds.variances / means) ** 2
@@ -197,7 +221,8 @@ def fit_clouds(
             relative = max(relative / float(weights.sum()), 1e-12)
             clouds.dimension = float(np.clip(2.0 / relative, 1.0, min(MANY, limit(sample))))
         full = weights > 0.5  # a cluster without objects stays where it is
-        clouds.centres = np.where(full[:, None], sums[:, 3:] / weights[:, None], clouds.centres)
+        centres = sums[:, 3 : 3 + d] / (sums[:, 3 + d] + 1e-9)[:, None]
+        clouds.centres = np.where(full[:, None], centres, clouds.centres)
         clouds.variances = np.maximum(means / clouds.dimension, floor)
         if common:
             clouds.variances[:] = float(clouds.variances @ weights) / float(weights.sum())
@@ -214,8 +239,22 @@ def fit_clouds(
     assert found is not None
     _, outside, _, likelihood = found
     rates = 0.5 / clouds.variances
-    home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common)
+    home, parts = points.parts(clouds.centres, rates, clouds.levels(), outside, common, clouds.tail)
     return Fit(clouds, home, parts, outside, likelihood)
+
+
+def _half(moment: float, dimension: float) -> float:
+    """Half of the degrees of freedom that the mean of log w - w says, w the weights of the objects."""
+
+    def slope(log_half: float) -> float:  # of the likelihood
+        half = float(np.exp(log_half))
+        power = half + 0.5 * dimension
+        return float(np.log(half) - digamma(half) + 1.0 + moment + digamma(power) - np.log(power))
+
+    low, high = np.log(0.5), np.log(LIGHT)
+    if slope(high) >= 0.0:
+        return LIGHT
+    return float(np.exp(brentq(slope, low, high))) if slope(low) > 0.0 else 0.5
 
 
 def limit(sample: Coordinates) -> float:

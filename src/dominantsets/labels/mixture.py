@@ -55,7 +55,7 @@ from dominantsets.labels.clouds import (
     within_hull,
 )
 from dominantsets.labels.noise import FAR, UNLIKE, is_share, larger, noise_level, sentence_of
-from dominantsets.rows.base import Cores
+from dominantsets.rows.base import Cores, Tails
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.located import Coordinates, located
@@ -68,6 +68,7 @@ AGREE = 0.9  # of the labels that widths must leave alone, in more than four dim
 SLACK = 0.02  # of the dominant sets' objects that may be lost to widths
 ONE_CLOUD = 0.1  # nats for each object by which two clouds may explain the background better
 DRAWN, FEW_DRAWN = 1_000, 20  # objects that are drawn from the background to see what it knows; at least
+MODERATE = 15.0  # half of the degrees of freedom, above which tails are taken as normal
 FEW_OBJECTS = 30  # of a cluster in the sample, for one to be too far to be of it; of all, to tell noise
 COPIES = 1e-9  # of the data's spread: the variance of copies of one object, as far as rounding goes
 FARTHEST = 1e-12  # probability below which an object is noise where noise is by evidence
@@ -162,7 +163,7 @@ def _nearness(sample: Coordinates, fit: Fit) -> tuple[float, float]:
 def _away_from_clusters(clouds: Clouds, points: Coordinates) -> Floats:
     """Squared distances from the nearest cluster, in its variances, of points that are background."""
     t = clouds.squares(points)
-    scores = (clouds.levels() + clouds.rest() - t / (2.0 * clouds.variances)).max(axis=1)
+    scores = (clouds.levels() + clouds.rest() - clouds.falls(t)).max(axis=1)
     behind = clouds.behind(clouds.away(points)) > scores
     return np.asarray((t / clouds.variances).min(axis=1)[behind])
 
@@ -172,7 +173,8 @@ def _decided(
 ) -> tuple[Fit, Verdict]:
     """The fit with a background or that without, which are compared in one space, and why."""
     space = with_it.clouds.dimension
-    own = fit_clouds(sample, starts, dimension=space, monitor=monitor)
+    tails = np.isfinite(with_it.clouds.half)
+    own = fit_clouds(sample, starts, dimension=space, tails=tails, monitor=monitor)
     verdict = judge_noise(sample, starts, with_it, own, same)
     return (with_it if verdict.noisy else _widths(sample, starts, own, same)), verdict
 
@@ -285,18 +287,19 @@ def label_by_clouds(
         else:
             some: dict[str, Any] = {"dimension": fit.clouds.dimension, "monitor": monitor}
             some |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
+            some |= {"tails": np.isfinite(fit.clouds.half)}
             # a few that fill up must not halve a large cluster; many are all there is to know of the data
             fit = fit_clouds(sample, starts, counted=4 * len(significant) >= 3 * len(starts), **some)
         if verdict.noisy:
             background = _background(similarity, objects, sample, fit)
     elif significant and len(significant) > len(starts):
         if noisy:
-            judges = _cores(similarity, objects, sample, fit)
-            judges = judges._replace(constants=judges.constants + fit.clouds.rest())
+            judges = _cores(similarity, objects, sample, fit, fit.clouds.rest())
         fit = _judged(sample, starts, dimension, False, clouds, monitor).fit
     cores = _cores(similarity, objects, sample, fit)
     # how wide a cluster of few objects is, is known too badly to say that one is not of it
     sure = fit.parts.sum(axis=0) >= FEW_OBJECTS
+    sure &= cores.tails is None  # with tails there is no such distance
     farthest = np.where(sure & (noise == "auto" and clouds), FARTHEST, 0.0)
     rest = fit.clouds.rest()
     far = _far(sample, fit) if may_be_far else np.full(len(starts), np.inf)
@@ -348,15 +351,26 @@ def _judged(
         fit = _widths(sample, starts, own, same)
         return _Judged(fit, fit is same, Verdict(False, 0.0, "no object is labelled noise, as asked."))
     with_it = fit_clouds(sample, starts, noise=True, **some)
+    with_it = _tailed(sample, starts, some | {"free": False, "noise": True}) or with_it
     fit, verdict = _decided(sample, starts, with_it, same, monitor)
     flat = constant_density(sample)
     if flat is not None:
         some |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
-        other = fit_clouds(sample, starts, noise=True, **some)
+        some["noise"] = True
+        other = _tailed(sample, starts, some) or fit_clouds(sample, starts, **some)
         other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
         if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
             fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
     return _Judged(fit, fit is same, verdict)
+
+
+def _tailed(sample: Coordinates, starts: list[Start], some: dict[str, Any]) -> Fit | None:
+    """The fit with the tails of Student's t, where these explain the sample better than normal ones."""
+    tailed = fit_clouds(sample, starts, tails=True, **some)
+    if tailed.clouds.half > MODERATE:
+        return None
+    gain, price = tailed.likelihood - fit_clouds(sample, starts, **some).likelihood, np.log(len(sample.rows))
+    return tailed if gain > 0.5 * price else None
 
 
 def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
@@ -371,11 +385,23 @@ def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit:
     return Cores(mixtures, inside, rates, np.array([level]))
 
 
-def _cores(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
-    """The clusters of a fit, as mixtures of objects with their densities and shares as scores."""
+def _cores(
+    similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit, rest: Floats | float = 0.0
+) -> Cores:
+    """The clusters of a fit, as mixtures of objects with their densities and shares as scores.
+
+    ``rest`` is added to the logarithms. With tails, scores are explained in ``dominantsets.rows.rule``.
+    """
     clouds = fit.clouds
     mixtures, inside = _mixtures(similarity, objects, sample, fit.parts, clouds.centres)
-    return Cores(mixtures, inside, 0.5 / clouds.variances, clouds.levels())
+    levels, rates = clouds.levels() + rest, 0.5 / clouds.variances
+    if np.isinf(clouds.half):
+        return Cores(mixtures, inside, rates, levels)
+    half, power = clouds.tail
+    level = float(levels.mean())
+    heights = np.exp((level - levels) / power)
+    tails = Tails(half, power, level, half / heights)
+    return Cores(mixtures, inside, heights * rates / half, -heights, tails)
 
 
 def _mixtures(

@@ -25,7 +25,7 @@ def stated_scores(rule: Any, similarity: Similarity) -> dict[str, Any] | None:
     if not (isinstance(rule, Labelling) and isinstance(formula, Formula)):
         return None
     made: Rule = rule.rule
-    if not all(isinstance(mixture, Mixture) for mixture in made.cores.mixtures):
+    if made.cores.tails is not None or not all(isinstance(m, Mixture) for m in made.cores.mixtures):
         return None
     least = np.asarray(made.cores.constants) - made.falls
     return _affine(made.cores, formula) | {

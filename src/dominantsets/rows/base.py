@@ -100,17 +100,36 @@ class Mixture(NamedTuple):
         return Mixture(self.rows / self.total, self.bias_sum / self.total, 1.0)
 
 
+class Tails(NamedTuple):
+    """Tails of Student's t: the logarithm of a density is ``level - power log(-score)``.
+
+    ``half`` are half of the degrees of freedom; ``scales`` make z, half of the squared distance in variances,
+    of the fall of the score from that at the center of each cluster.
+    """
+
+    half: float
+    power: float
+    level: float
+    scales: Floats
+
+
 class Cores(NamedTuple):
     r"""Centres of feature space, and a score of objects for each: constant - rate × squared distance.
 
     A centre is a mixture of objects x; the squared distance of object i from it, in the unit of
-    coordinates, is :math:`(s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x) / 2`; ``inside`` are the last terms.
+    coordinates, is :math:`(s_{ii} - 2 \sum_j x_j s_{ij} + x^T S x) / 2`; ``inside`` are the last terms. With
+    tails the score is no logarithm of a density, but orders clusters as these do.
     """
 
     mixtures: list[Any]
     inside: Floats
     rates: Floats
     constants: Floats
+    tails: Tails | None = None
+
+    def logs(self, scores: Any, log: Callable[[Any], Any]) -> Any:
+        """The logarithms of densities that highest scores mean."""
+        return scores if self.tails is None else self.tails.level - self.tails.power * log(-scores)
 
 
 class Block(ABC):

@@ -11,7 +11,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import rows as compiled_rows
@@ -159,7 +158,7 @@ def nearest(block: Block, recipe: Recipe, cores: Cores) -> tuple[Ints, Floats]:
 
 def label(block: Block, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
     """The label of each object by a rule, and its probability."""
-    return rule.decide(partial(nearest, block, recipe), gammaincc, np.asarray)
+    return rule.decide(partial(nearest, block, recipe), rule.beyond, np.log, np.asarray)
 
 
 # of kernels --------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ of differences, for these points only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
@@ -22,6 +25,28 @@ NUMBERS = 2**22  # products that are held at once
 BLOCK = 2048  # points that a thread takes at a time
 MOST = 0.25  # of the points that a list may hold where a ball is only followed: longer ones save nothing
 NOBODY: Ints = np.empty(0, dtype=np.int64)
+
+
+class Tail(NamedTuple):
+    """The fall of a logarithm of a density: z, or with tails of Student's t ``power log(1 + z / half)``.
+
+    ``half`` are half of the degrees of freedom, ``power`` that and half of the dimension.
+    """
+
+    half: float = np.inf
+    power: float = np.inf
+
+    @classmethod
+    def of(cls, half: float, dimension: float) -> Tail:
+        """With so many halves of degrees of freedom."""
+        return cls(half, half + 0.5 * dimension)
+
+    def fall(self, z: Any, log1p: Callable[[Any], Any] = np.log1p) -> Any:
+        """The fall at z."""
+        return self.power * log1p(z / self.half) if np.isfinite(self.half) else z
+
+
+NORMAL = Tail()
 
 
 class Points:
@@ -83,7 +108,13 @@ class Points:
         return np.asarray(np.maximum(out + self.lengths, 0.0))
 
     def parts(
-        self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool
+        self,
+        centres: Floats,
+        rates: Floats,
+        levels: Floats,
+        outside: Floats,
+        nearest: bool,
+        tail: Tail = NORMAL,
     ) -> tuple[Ints, sp.csr_array]:
         """The cluster of which each point has most, and what it has of every one, see ``expected``.
 
@@ -91,7 +122,7 @@ class Points:
         """
         t = self.lengths[:, None] - 2.0 * self.rows @ centres.T
         t = np.maximum(t + np.square(centres).sum(axis=1), 0.0)
-        logs = levels - rates * t
+        logs = levels - tail.fall(rates * t)
         home = t.argmin(axis=1) if nearest else logs.argmax(axis=1)
         if nearest:
             parts = sp.csr_array((1.0 - outside, (np.arange(home.size), home)), shape=t.shape)
@@ -127,6 +158,7 @@ class Points:
         rest: Floats,
         behind: Floats,
         nearest: bool,
+        tail: Tail = NORMAL,
     ) -> tuple[Floats, Floats, float]:
         """One round of fitting clouds, see :func:`dominantsets.compiled.clouds.expect`.
 
@@ -136,10 +168,10 @@ class Points:
         squares, outside = np.square(centres).sum(axis=1), np.empty(len(self.rows))
 
         def work(part: slice) -> tuple[Floats, float]:
-            sums, here = np.zeros((count, 3 + d)), self.rows[part]
+            sums, here = np.zeros((count, 5 + d)), self.rows[part]
             products = np.ascontiguousarray(here @ centres.T)
             mine = (self.lengths[part], here, squares, rates, levels, rest, behind[part])
-            return sums, expect(products, *mine, nearest, sums, outside[part])
+            return sums, expect(products, *mine, *tail, nearest, sums, outside[part])
 
         # blocks of one size, so that sums do not depend on the number of threads
         blocks = [slice(i, min(i + BLOCK, len(self.rows))) for i in range(0, len(self.rows), BLOCK)]

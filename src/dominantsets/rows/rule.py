@@ -1,10 +1,16 @@
 r"""The rule that turns scores of clouds into labels, wherever the scores are.
 
 The score of object i at cluster k is :math:`s_{ik} = c_k - r_k t_{ik}`, the logarithm of its density; the
-object is of the cluster with the highest one. A cloud of D dimensions has the share
-:math:`Q(D / 2, c_k - s_{ik})` farther out, with Q the upper regularised gamma function: that is the
-probability of the object in its cluster. It is noise where that is below what the cluster asks for, or where
-the background's score is higher, or where :math:`c_k - s_{ik}` is larger than ``far``.
+object is of the cluster with the highest one. A cloud of D dimensions has the share :math:`Q(D / 2, z)`
+farther out, with :math:`z = c_k - s_{ik}` and Q the upper regularised gamma function: that is the probability
+of the object in its cluster. It is noise where that is below what the cluster asks for, or where the
+background's score is higher, or where z is larger than ``far``.
+
+With tails of Student's t, of :math:`\nu` degrees of freedom for all clusters, the density of cluster k is
+:math:`u_k (1 + t / \nu\sigma_k^2)^{-h}` with :math:`h = (\nu + D) / 2`. It is highest where
+:math:`u_k^{-1/h} (1 + t / \nu\sigma_k^2)` is lowest, which is linear in t as well: minus that is the score.
+The share farther out is :math:`I(\nu / 2, D / 2; \nu / (\nu + 2 z))`, with I the regularised incomplete beta
+function and z half of :math:`t / \sigma_k^2`.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammainccinv
+from scipy.special import betainc, betaincinv, gammaincc, gammainccinv
 
 from dominantsets._typing import Floats
 from dominantsets.rows.base import Cores
@@ -32,26 +38,47 @@ class Rule(NamedTuple):
 
     @property
     def falls(self) -> Floats:
-        """The fall of the score from that at the center, above which an object of each cluster is noise."""
-        unlikely = gammainccinv(0.5 * self.dimension, np.minimum(self.least, 1.0))
+        """z, above which an object of each cluster is noise."""
+        least, tails = np.minimum(self.least, 1.0), self.cores.tails
+        if tails is None:
+            unlikely = gammainccinv(0.5 * self.dimension, least)
+        else:
+            with np.errstate(divide="ignore"):
+                unlikely = tails.half / betaincinv(tails.half, 0.5 * self.dimension, least) - tails.half
         return np.asarray(np.minimum(unlikely, self.far))
 
+    def beyond(self, z: Floats) -> Floats:
+        """The share of a cluster that is farther out than z."""
+        tails = self.cores.tails
+        if tails is None:
+            return np.asarray(gammaincc(0.5 * self.dimension, z))
+        return np.asarray(betainc(tails.half, 0.5 * self.dimension, tails.half / (tails.half + z)))
+
     def decide(
-        self, nearest: Callable[[Cores], tuple[Any, Any]], tail: Callable[[float, Any], Any], send: Any
+        self,
+        nearest: Callable[[Cores], tuple[Any, Any]],
+        beyond: Callable[[Any], Any],
+        log: Callable[[Any], Any],
+        send: Any,
     ) -> tuple[Any, Any]:
         """Labels and probabilities, as arrays of the library that ``nearest`` answers in.
 
-        ``nearest`` gives the best core of each object and its score, ``tail`` is Q, and ``send`` brings an
-        array of NumPy to where the others are.
+        ``nearest`` gives the best core of each object and its score, ``beyond`` and ``log`` are functions of
+        that library, and ``send`` brings an array of NumPy to where the others are.
         """
         best, score = nearest(self.cores)
         away = send(self.cores.constants)[best] - score
         away[away < 0.0] = 0.0
-        probabilities = tail(0.5 * self.dimension, away)
+        if self.cores.tails is not None:
+            away *= send(self.cores.tails.scales)[best]
+        probabilities = beyond(away)
         noise = (probabilities < send(self.least)[best]) | (away > send(self.far)[best])
         if self.background is not None:
-            behind = nearest(self.background)[1]
-            before = score + send(self.rest)[best] if self.judges is None else nearest(self.judges)[1]
+            behind, judges = nearest(self.background)[1], self.judges
+            if judges is None:
+                before = self.cores.logs(score, log) + send(self.rest)[best]
+            else:
+                before = judges.logs(nearest(judges)[1], log)
             noise |= behind > before
         best[noise], probabilities[noise] = -1, 0.0
         return best, probabilities

@@ -19,6 +19,8 @@ from dominantsets.rows.tensor_formulas import kernel, local
 from dominantsets.rows.tensor_scores import Scores
 from dominantsets.rows.tiles import Tiles
 
+PLACES = 4_096  # of the argument of a beta function, between which it is taken as straight
+
 
 def survey(rows: DeviceBlock) -> Survey:
     total = torch.zeros(rows.d, dtype=torch.float64, device=rows.device)
@@ -125,12 +127,22 @@ def nearest(rows: DeviceBlock, recipe: Recipe, cores: Cores) -> tuple[Ints, Floa
 
 
 def label(rows: DeviceBlock, recipe: Recipe, rule: Rule) -> tuple[Ints, Floats]:
-    def tail(a: float, x: Tensor) -> Tensor:
-        out: Tensor = torch.special.gammaincc(torch.full((), a, dtype=torch.float64, device=rows.device), x)
-        return out
+    here, tails = local(rows, recipe), rule.cores.tails
 
-    here = local(rows, recipe)
-    labels, probabilities = rule.decide(lambda cores: Scores(here, cores).best(), tail, rows.send)
+    def beyond(z: Tensor) -> Tensor:
+        if tails is None:
+            a = torch.full((), 0.5 * rule.dimension, dtype=torch.float64, device=rows.device)
+            out: Tensor = torch.special.gammaincc(a, z)
+            return out
+        # torch has no incomplete beta function: between places that are even in its argument, a straight line
+        places = np.linspace(0.0, 1.0, PLACES + 1)
+        with np.errstate(divide="ignore"):
+            table = rows.send(rule.beyond(tails.half / places - tails.half))
+        place = PLACES * tails.half / (tails.half + z)
+        below = place.long().clamp_(max=PLACES - 1)
+        return torch.lerp(table[below], table[below + 1], place - below)
+
+    labels, probabilities = rule.decide(lambda c: Scores(here, c).best(), beyond, torch.log, rows.send)
     return rows.host(labels), rows.host(probabilities)
 
 

@@ -15,7 +15,7 @@ from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT
 from dominantsets.compiled.passes import EPS
 from dominantsets.rows import fused
-from dominantsets.rows.points import Points
+from dominantsets.rows.points import NORMAL, Points, Tail
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
 LARGE = {"cuda": 2**24, "cpu": 2**28}  # products of one step from which it is made on the device
@@ -124,7 +124,13 @@ class TensorPoints(Points):
         return np.asarray(np.maximum(torch.cat(found).cpu().numpy() + self.lengths, 0.0))
 
     def parts(
-        self, centres: Floats, rates: Floats, levels: Floats, outside: Floats, nearest: bool
+        self,
+        centres: Floats,
+        rates: Floats,
+        levels: Floats,
+        outside: Floats,
+        nearest: bool,
+        tail: Tail = NORMAL,
     ) -> tuple[Ints, sp.csr_array]:
         c, r, level, out = map(self._send, (centres, rates, levels, outside))
         squares, height = c.square().sum(1), self._height(4 * len(centres))
@@ -133,7 +139,7 @@ class TensorPoints(Points):
             part = slice(begin, begin + height)
             t = torch.addmm(squares, self._rows[part], c.T, alpha=-2.0).add_(self._lengths[part, None])
             t.clamp_min_(0.0)
-            parts = _parts(t, level - r * t, nearest)
+            parts = _parts(t, level - tail.fall(r * t, torch.log1p), nearest)
             places = torch.nonzero(parts)
             home.append(parts.argmax(1))
             values.append(parts[places[:, 0], places[:, 1]] * (1.0 - out[part])[places[:, 0]])
@@ -156,17 +162,18 @@ class TensorPoints(Points):
         rest: Floats,
         behind: Floats,
         nearest: bool,
+        tail: Tail = NORMAL,
     ) -> tuple[Floats, Floats, float]:
         count, d = centres.shape
         c, r, level, more, back = map(self._send, (centres, rates, levels, rest, behind))
-        sums = torch.zeros((count, 3 + d), dtype=torch.float64, device=self.device)
+        sums = torch.zeros((count, 5 + d), dtype=torch.float64, device=self.device)
         outside, total = torch.empty_like(back), torch.zeros((), dtype=torch.float64, device=self.device)
         squares, height = c.square().sum(1), self._height(6 * count)
         for begin in range(0, len(self.rows), height):
             part = slice(begin, begin + height)
             t = torch.addmm(squares, self._rows[part], c.T, alpha=-2.0).add_(self._lengths[part, None])
             t.clamp_min_(0.0)
-            logs = level - r * t
+            logs = level - tail.fall(r * t, torch.log1p)
             mixed = torch.logsumexp(logs + more, 1)
             both = torch.logaddexp(mixed, back[part])
             outside[part] = (back[part] - both).exp()
@@ -175,10 +182,14 @@ class TensorPoints(Points):
             parts = _parts(t, logs, nearest)
             parts *= inside[:, None]
             sums[:, 0] += parts.sum(0)
-            sums[:, 3:] += parts.T @ self._rows[part]
-            parts *= t
-            sums[:, 1] += parts.sum(0)
-            sums[:, 2] += parts.mul_(t).sum(0) * r.square()
+            sums[:, 2] += (parts * t.square()).sum(0) * r.square()
+            if np.isfinite(tail.half):
+                w = tail.power / (tail.half + r * t)
+                sums[:, 4 + d] += (parts * (w.log() - w)).sum(0)
+                parts *= w
+            sums[:, 3 + d] += parts.sum(0)
+            sums[:, 3 : 3 + d] += parts.T @ self._rows[part]
+            sums[:, 1] += parts.mul_(t).sum(0)
         return sums.cpu().numpy(), outside.cpu().numpy(), float(total)
 
 

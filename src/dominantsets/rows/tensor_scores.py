@@ -27,7 +27,7 @@ class Scores:
         self.M = here.root * send(np.array([mixture.rows for mixture in cores.mixtures]))
         totals = send(np.array([mixture.total for mixture in cores.mixtures]))
         added = send(np.array([mixture.bias_sum for mixture in cores.mixtures]))
-        inside, self.rates, constants = map(send, cores[1:])
+        inside, self.rates, constants = map(send, cores[1:4])
         self.of_bias, self.of_own = self.rates * totals, -0.5 * self.rates
         self.fixed = constants + self.rates * (added + here.formula.offset * totals - 0.5 * inside)
         self._columns = torch.cat(

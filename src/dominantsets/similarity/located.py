@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaincc
 from sklearn.utils.extmath import randomized_svd
 
 from dominantsets._typing import Floats, Ints
@@ -130,7 +129,7 @@ class Located:
 
     def label(self, rule: Rule) -> tuple[Ints, Floats]:
         """Labels of all objects by a rule, and their probabilities."""
-        labels, probabilities = rule.decide(self.nearest, gammaincc, np.asarray)
+        labels, probabilities = rule.decide(self.nearest, rule.beyond, np.log, np.asarray)
         return labels, probabilities
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
@@ -149,7 +148,7 @@ class Located:
             best = scores.argmax(axis=1)
             return best, np.where(unlike, -np.inf, scores[np.arange(len(best)), best])
 
-        labels, probabilities = rule.decide(nearest, gammaincc, np.asarray)
+        labels, probabilities = rule.decide(nearest, rule.beyond, np.log, np.asarray)
         return labels, probabilities
 
 

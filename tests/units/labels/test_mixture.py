@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaincc, gammaln, logsumexp
+from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2, gamma, multivariate_normal
 
 from dominantsets import as_similarity
@@ -59,7 +59,7 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
         return np.zeros(t.size, dtype=np.int64), scores[id(asked)].copy()
 
     scores[id(cores)] = score
-    labels, probabilities = rule.decide(nearest, gammaincc, np.asarray)
+    labels, probabilities = rule.decide(nearest, rule.beyond, np.log, np.asarray)
     expected = gamma.sf(t, 0.5 * dimension, scale=2.0 * variance)
     far = expected < 1e-12
     np.testing.assert_array_equal(labels, np.where(far, -1, 0))
@@ -68,7 +68,7 @@ def test_the_probability_is_the_share_of_the_cluster_farther_out(dimension, vari
     level = float(np.median(score))
     background = Cores([None], np.zeros(1), np.zeros(1), np.array([level]))
     scores[id(background)] = np.full(t.size, level)
-    behind, none = rule._replace(background=background).decide(nearest, gammaincc, np.asarray)
+    behind, none = rule._replace(background=background).decide(nearest, rule.beyond, np.log, np.asarray)
     np.testing.assert_array_equal(behind < 0, (score < level) | far)
     assert (none[behind < 0] == 0.0).all()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from dominantsets.compiled import modes
-from dominantsets.rows.points import Points
+from dominantsets.rows.points import Points, Tail
 
 WHERE = ["memory", "tensors"]
 
@@ -98,30 +98,42 @@ def test_balls_come_to_rest_where_each_does_alone(where, scale):
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("nearest", [False, True])
-@given(n=st.integers(1, 60), k=st.integers(1, 5), seed=st.integers(0, 10_000), noisy=st.booleans())
-def test_a_round_of_clouds_is_the_plain_formula(where, nearest, n, k, seed, noisy):
+@given(
+    n=st.integers(1, 60),
+    k=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+    noisy=st.booleans(),
+    half=st.sampled_from([np.inf, 1.5]),
+)
+def test_a_round_of_clouds_is_the_plain_formula(where, nearest, n, k, seed, noisy, half):
     X, extra, rng = drawn(n, 3, seed, True)
     centres, rates = rng.normal(size=(k, 3)), rng.uniform(0.2, 3.0, size=k)
     levels, rest = rng.normal(size=k), np.log(rng.dirichlet(np.ones(k)) + 1e-3)
     behind = rng.normal(size=n) - 2.0 if noisy else np.full(n, -np.inf)
     sums, outside, likelihood = points_of(where, X, extra).expected(
-        centres, rates, levels, rest, behind, nearest
+        centres, rates, levels, rest, behind, nearest, Tail.of(half, 3.0)
     )
     t = squares_of(X, extra, centres).T
-    logs = levels - rates * t
+    z, w = rates * t, np.ones((n, k))
+    logs = levels - z
+    if half < np.inf:
+        logs, w = levels - (half + 1.5) * np.log1p(z / half), (half + 1.5) / (half + z)
     both = logsumexp(np.column_stack([logs + rest, behind]), axis=1)
     parts = np.exp(logs - logsumexp(logs, axis=1)[:, None])
     if nearest:
         parts = np.equal.outer(t.argmin(axis=1), np.arange(k)).astype(float)
     out = np.exp(behind - both)
     parts *= (1.0 - out)[:, None]
-    expected = [parts.sum(axis=0), (parts * t).sum(axis=0), (parts * (rates * t) ** 2).sum(axis=0)]
+    columns = [parts, parts * w * t, parts * z**2, parts * w, parts * (np.log(w) - w) * (half < np.inf)]
+    columns = [column.sum(axis=0) for column in columns]
     np.testing.assert_allclose(outside, out, atol=1e-12)
-    home, found = points_of(where, X, extra).parts(centres, rates, levels, out, nearest)
+    home, found = points_of(where, X, extra).parts(centres, rates, levels, out, nearest, Tail.of(half, 3.0))
     np.testing.assert_allclose(found.toarray(), parts, atol=1e-12)
     far = t if nearest else -logs
     np.testing.assert_allclose(far[np.arange(n), home], far.min(axis=1))
     away = points_of(where, X, extra).away(centres)
     np.testing.assert_allclose(away, t.min(axis=1), atol=1e-12)
     assert likelihood == pytest.approx(both.sum(), rel=1e-10, abs=1e-9)
-    np.testing.assert_allclose(sums, np.column_stack([*expected, parts.T @ X]), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        sums, np.column_stack([*columns[:3], (parts * w).T @ X, *columns[3:]]), rtol=1e-8, atol=1e-9
+    )
