@@ -33,10 +33,11 @@ from dominantsets.labels.average import (
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.noise import FAR
 from dominantsets.labels.partition import Partition, Renumbered, memberships_of
+from dominantsets.labels.soft import alone, as_labelled
 from dominantsets.labels.stated import stated_scores
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
-from dominantsets.similarity.isolation import any_isolation_of
+from dominantsets.similarity.isolation import any_isolation_of, holds_rows
 from dominantsets.similarity.source import as_given
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.certificate import beyond_rounding
@@ -301,11 +302,70 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             self._outlier_scores = as_given(self.similarity_, scores)
         return self._outlier_scores
 
+    @property
+    def holds_rows_(self) -> bool:
+        """Whether a saved model (a pickle) holds the rows or similarities of ``fit``, or of a stream."""
+        check_is_fitted(self)
+        return holds_rows(self.similarity_) or hasattr(self, "_stream")
+
+    @property
+    def soft_labels_(self) -> Floats:
+        """How likely each object of ``fit`` is in each cluster, and in none; see ``predict_proba``."""
+        check_is_fitted(self)
+        labels, copies = np.asarray(self.labels_), getattr(self, "_copies", None)
+        self._require_whole("soft_labels_", labels.size)
+        if copies is None:
+            return self._soft(labels, labels, None)
+        known = labels[copies.objects]
+        out = alone(labels, self.n_clusters_)
+        out[copies.present] = self._soft(known, known, None)[copies.firsts]
+        return out
+
+    def predict_proba(self, X: Any) -> Floats:
+        """How likely new objects are in each cluster, and in none.
+
+        Round groups and ellipses have the posteriors of the mixture that gives labels. Groups of any shape
+        have votes: a half for the object's label, a tenth for that of each of its five nearest neighbors; on
+        a network the other half is shared as its edges are. With ``assign=None`` or "average" a label has 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_features)
+            As for ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_clusters_ + 1)
+            Rows add up to 1; the last column is noise. It has at least a half of what is labelled noise, and
+            at most a half of all others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_blobs
+        >>> from dominantsets import DominantSets
+        >>> X, _ = make_blobs(300, centers=[(0, 0), (6, 0)], random_state=0)
+        >>> model = DominantSets(2, affinity="sqeuclidean").fit(X)
+        >>> model.predict_proba([[3.0, 0.0], [6.0, 0.0], [90.0, 0.0]]).max(axis=1) > [0.4, 0.99, 0.99]
+        array([ True,  True,  True])
+        """
+        check_is_fitted(self)
+        copies, labels = getattr(self, "_copies", None), self.predict(X)
+        known = np.asarray(self.labels_)
+        known = known if copies is None else known[copies.objects]
+        return self._soft(known, labels, arrivals_of(self.similarity_).arriving(new_objects(self, X)))
+
+    def _soft(self, known: Ints, labels: Ints, new: Any) -> Floats:
+        """Soft labels of objects with these labels; those of all objects of the fit are ``known``."""
+        if self._rule is None or not self.n_clusters_:
+            return alone(labels, self.n_clusters_)
+        return as_labelled(self._rule.soft(self.similarity_, known, self.n_clusters_, labels, new), labels)
+
     def score_samples(self, X: Any) -> Floats:
         """How typical new objects are of the data: minus their isolation, see ``outlier_scores_``.
 
         Objects of ``fit`` have minus their outlier scores, because a copy of an object is no other one. A
-        model that was saved without its rows (``holds_rows_``) has none to compare with.
+        model that was saved without its rows (see ``holds_rows_``) has none to compare with.
 
         Parameters
         ----------

@@ -125,6 +125,14 @@ class DominantSets(
         The cluster of each object, or -1.
     probabilities_ : ndarray of shape (n,)
         How typical an object is of its cluster: the share of the cluster that lies farther out; 0 for noise.
+    soft_labels_ : ndarray of shape (n, K + 1)
+        How likely each object is in each cluster, and in none (the last column), see ``predict_proba``;
+        computed when it is read.
+    outlier_scores_ : ndarray of shape (n,)
+        How isolated each object is: its distance to the 5th nearest other one, among all objects or a sample
+        of 2,000. On a graph it is 1 - ``probabilities_``. Computed when it is read.
+    far_limits_ : ndarray of shape (K,) or None
+        The distance from each cluster beyond which ``predict`` gives new objects the label -1.
     clusters_ : list of DominantSet
         Members, weights and certificate of each: clusters_[k] is the dominant set of label k, and all of its
         members have that label. It is one among all objects, or, where it would have members with other
@@ -164,6 +172,8 @@ class DominantSets(
         How many copies stood for each object, with ``sample_weight``; else 1.
     n_features_in_ : int
         Number of columns of X.
+    holds_rows_ : bool
+        Whether a saved model (a pickle) holds the rows or similarities of ``fit``.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.labels.ellipses import Ellipses, best_ellipses
 from dominantsets.labels.noise import FAR, is_share, noise_level, without_noise
 from dominantsets.labels.partition import Partition
+from dominantsets.labels.soft import posteriors
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.elliptic import Elliptic
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
@@ -52,6 +53,15 @@ class ByEllipses(NamedTuple):
         labels, typical = self.mixture.label(rows)
         far = self.mixture.squares(rows, labels) > self.farthest**2
         return np.where(far | (typical < self.least), -1, labels)
+
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """Posteriors of the mixture."""
+        if new is None and similarity.features is None:
+            similarity.rows_of(np.arange(1))  # refused: a saved model has no rows
+        logs = self.mixture.logs(np.asarray(similarity.features if new is None else new, dtype=np.float64))
+        clusters, others = logs[:, : self.mixture.n_clusters], logs[:, self.mixture.n_clusters :]
+        behind = np.logaddexp.reduce(others, axis=1) if others.size else np.full(len(logs), -np.inf)
+        return posteriors(clusters, behind, np.asarray(np.logaddexp.reduce(clusters, axis=1)))
 
 
 def fitted(

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.noise import is_share, without_noise
 from dominantsets.labels.partition import Partition, Unbounded
+from dominantsets.labels.soft import OWN, alone
 from dominantsets.similarity.graph import Graph
 from dominantsets.solvers import DominantSet
 
@@ -68,6 +69,16 @@ class ByEdges(Unbounded):
         same = same[np.asarray(abs(A[node[same]] - edges[same]).sum(axis=1)).ravel() == 0.0]
         labels[same] = (self.labels if self.given is None else self.given)[node[same]]
         return labels
+
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """A half for the label, and the shares of the edges that lead to each group for the other half."""
+        edges = sp.csr_array(similarity.matrix if new is None else new, dtype=np.float64)
+        groups = sp.csr_array((np.ones(known.size), (np.arange(known.size), known % (n_clusters + 1))))
+        groups = sp.csr_array(groups, shape=(known.size, n_clusters + 1))
+        shares, total = (edges @ groups).toarray(), np.asarray(edges.sum(axis=1)).ravel()
+        whole = alone(labels, n_clusters)
+        shares[total > 0.0] /= total[total > 0.0, None]
+        return OWN * whole + (1.0 - OWN) * np.where(total[:, None] > 0.0, shares, whole)
 
     def best(self, edges: Any, own: Ints, shares: Floats) -> Ints:
         """The label of each row of edges; ``own`` is its label so far, ``shares`` that of all edge ends."""

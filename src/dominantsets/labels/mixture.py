@@ -55,6 +55,7 @@ from dominantsets.labels.clouds import (
     within_hull,
 )
 from dominantsets.labels.noise import FAR, UNLIKE, is_share, larger, noise_level, sentence_of
+from dominantsets.labels.soft import posteriors
 from dominantsets.rows.base import Cores, Tails
 from dominantsets.rows.rule import Rule
 from dominantsets.similarity import Similarity
@@ -208,6 +209,18 @@ class Labelling:
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects."""
         return self.place(similarity, new)[0]
+
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """Posteriors of the mixture; between clusters densities decide, as for labels."""
+        rule, nearest = self.rule, located(similarity).scores_of(new)
+        cores = rule.cores
+        logs = np.column_stack([cores.logs(nearest(cores.one(k))[1], np.log) for k in range(n_clusters)])
+        before = (logs + rule.rest)[np.arange(len(logs)), logs.argmax(axis=1)]
+        if rule.background is None:
+            return posteriors(logs, np.full(len(logs), -np.inf), before)
+        if rule.judges is not None:
+            before = rule.judges.logs(nearest(rule.judges)[1], np.log)
+        return posteriors(logs, nearest(rule.background)[1], before)
 
     @property
     def limits(self) -> Floats:

@@ -16,8 +16,9 @@ from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.labels.background import Background
 from dominantsets.labels.noise import FAR, is_share, largest_of, share_beyond, without_noise
 from dominantsets.labels.refinement import FitByMembers, refine
+from dominantsets.labels.soft import alone, voted
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.isolation import isolation_of
+from dominantsets.similarity.isolation import RowIsolation, isolation_of
 from dominantsets.solvers import DominantSet, Monitor
 
 
@@ -38,9 +39,26 @@ class Rule(Placing, Protocol):
     def limits(self) -> Floats | None:
         """The distance from which new objects of each cluster are noise; None if the rule has none."""
 
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """How likely objects with these labels are in each cluster, and in none.
+
+        They are ``new``, or if it is None the objects of the fit, whose labels are ``known``.
+        """
+
+
+class Voting:
+    """A rule with votes of neighbors; without neighbors labels have all of them."""
+
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """Votes of the objects and of their neighbors."""
+        isolation = isolation_of(similarity)
+        if not isinstance(isolation, RowIsolation):
+            return alone(labels, n_clusters)
+        return voted(labels, known[isolation.neighbors(new)], n_clusters)
+
 
 @dataclass(frozen=True, eq=False)
-class Unbounded:
+class Unbounded(Voting):
     """A rule by which no new object is far."""
 
     @property
@@ -90,6 +108,13 @@ class Renumbered:
         """Labels of new objects."""
         return self.names[self.rule.of_new(similarity, new)]
 
+    def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
+        """What the clusters that are there have, of all that these have."""
+        kept = np.append(np.flatnonzero(self.names[:-1] >= 0), -1)
+        every = self.rule.soft(similarity, kept[known], self.names.size - 1, kept[labels], new)[:, kept]
+        total = every.sum(axis=1)
+        return np.where(total[:, None] > 0.0, every / total.clip(1e-300)[:, None], alone(labels, n_clusters))
+
     def place(self, similarity: Similarity, new: Any) -> tuple[Ints, Floats]:
         """Labels and probabilities of new objects, where the rule has them."""
         labels, probabilities = self.rule.place(similarity, new)  # type: ignore[attr-defined]
@@ -109,7 +134,8 @@ class ByFit(Unbounded):
         return np.where((top == 0.0) | np.isneginf(top), -1, fits.argmax(axis=1))
 
 
-class Near(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Near(Voting):
     """Another rule, for objects that are not isolated; those that are have the label -1.
 
     Parameters
@@ -137,7 +163,7 @@ class Near(NamedTuple):
 
     def within(self, times: float) -> Self:
         """The rule with another number of times."""
-        return self._replace(times=times)
+        return replace(self, times=times)
 
     def of_new(self, similarity: Similarity, new: Any) -> Ints:
         """Labels of new objects; -1 for those that are isolated."""

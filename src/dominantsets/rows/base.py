@@ -127,6 +127,13 @@ class Cores(NamedTuple):
     constants: Floats
     tails: Tails | None = None
 
+    def one(self, k: int) -> Cores:
+        """Core k alone."""
+        part = slice(k, k + 1)
+        return Cores(
+            self.mixtures[part], self.inside[part], self.rates[part], self.constants[part], self.tails
+        )
+
     def logs(self, scores: Any, log: Callable[[Any], Any]) -> Any:
         """The logarithms of densities that highest scores mean."""
         return scores if self.tails is None else self.tails.level - self.tails.power * log(-scores)

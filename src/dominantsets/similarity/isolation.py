@@ -15,7 +15,8 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
-from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.rows.base import Detached
+from dominantsets.similarity.arrivals import arrivals_of, detached
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.diffusion import Diffusion
@@ -72,6 +73,15 @@ class RowIsolation(NamedTuple):
     def of_places(self, places: Floats) -> Floats:
         """The distances of places where there need not be an object: to the 5th nearest."""
         return self._column(places, REACH - 1)
+
+    def neighbors(self, new: Any = None) -> Ints:
+        """The five nearest other objects of each object, or of new ones; a copy is no other one."""
+        if new is None:
+            return self.search.kneighbors()[1][:, :REACH]
+        distances, nearest = self.search.kneighbors(self.prepared(new))
+        copies = np.flatnonzero(distances[:, 0] == 0.0)
+        nearest[copies, :-1] = nearest[copies, 1:]
+        return nearest[:, :REACH]
 
     def _column(self, rows: Any, column: int) -> Floats:
         distances = self.search.kneighbors(rows)[0]
@@ -144,6 +154,12 @@ def any_isolation_of(similarity: Similarity) -> Isolation | None:
     if similarity.self_similarity is None:
         return isolation_of(similarity)
     return isolation_of(similarity) or SampleIsolation(similarity)
+
+
+def holds_rows(similarity: Similarity) -> bool:
+    """Whether a saved model holds the objects that were fitted."""
+    light = detached(similarity)
+    return isolation_of(light) is not None or not isinstance(getattr(light, "rows", None), Detached)
 
 
 @singledispatch

@@ -134,9 +134,21 @@ class Located:
 
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
         """The same of new objects; those that have no similarity to any cluster are far."""
+        far = bool(np.isfinite(rule.far).any())
+        labels, probabilities = rule.decide(self.scores_of(new, far), rule.beyond, np.log, np.asarray)
+        return labels, probabilities
+
+    def scores_of(self, new: Any, far: bool = False) -> Callable[[Cores], tuple[Ints, Floats]]:
+        """What gives the core with the highest score of each new object, and the score.
+
+        If new is None it is that of all objects. If there are ``far`` objects, those that have no similarity
+        to any core are.
+        """
+        if new is None:
+            return self.nearest
         arrivals = arrivals_of(self.of)
         own = arrivals.self_similarities(new)
-        bounded = self.of.zero_means_unrelated and bool(np.isfinite(rule.far).any())
+        bounded = self.of.zero_means_unrelated and far
 
         def nearest(cores: Cores) -> tuple[Ints, Floats]:
             scores, unlike = np.empty((new.shape[0], len(cores.mixtures))), np.full(new.shape[0], bounded)
@@ -148,8 +160,7 @@ class Located:
             best = scores.argmax(axis=1)
             return best, np.where(unlike, -np.inf, scores[np.arange(len(best)), best])
 
-        labels, probabilities = rule.decide(nearest, rule.beyond, np.log, np.asarray)
-        return labels, probabilities
+        return nearest
 
 
 @singledispatch

@@ -330,6 +330,17 @@ class LowRankPoints(Located):
             return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
+    def scores_of(self, new: Any, far: bool = False) -> Callable[[Cores], tuple[Ints, Floats]]:
+        if new is None:
+            return self.nearest
+        here = self.of.rows.like(self.of.moved(new), InMemory)
+
+        def nearest(cores: Cores) -> tuple[Ints, Floats]:
+            found: tuple[Ints, Floats] = here.ask("nearest", self.of.recipe, cores)[0]
+            return found
+
+        return nearest
+
     def label_new(self, new: Any, rule: Rule) -> tuple[Ints, Floats]:
         here = self.of.rows.like(self.of.moved(new), InMemory)
         found: tuple[Ints, Floats] = here.ask("label", self.of.recipe, rule)[0]
