@@ -310,7 +310,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
 
     @property
     def soft_labels_(self) -> Floats:
-        """How likely each object of ``fit`` is in each cluster, and in none; see ``predict_proba``."""
+        """How likely each object of ``fit`` is in each cluster, and in none; see ``predict_soft_labels``."""
         check_is_fitted(self)
         labels, copies = np.asarray(self.labels_), getattr(self, "_copies", None)
         self._require_whole("soft_labels_", labels.size)
@@ -321,7 +321,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         out[copies.present] = self._soft(known, known, None)[copies.firsts]
         return out
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_soft_labels(self, X: Any) -> Floats:
         """How likely new objects are in each cluster, and in none.
 
         Round groups and ellipses have the posteriors of the mixture that gives labels. Groups of any shape
@@ -346,7 +346,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         >>> from dominantsets import DominantSets
         >>> X, _ = make_blobs(300, centers=[(0, 0), (6, 0)], random_state=0)
         >>> model = DominantSets(2, affinity="sqeuclidean").fit(X)
-        >>> model.predict_proba([[3.0, 0.0], [6.0, 0.0], [90.0, 0.0]]).max(axis=1) > [0.4, 0.99, 0.99]
+        >>> model.predict_soft_labels([[3.0, 0.0], [6.0, 0.0], [90.0, 0.0]]).max(axis=1) > [0.4, 0.99, 0.99]
         array([ True,  True,  True])
         """
         check_is_fitted(self)

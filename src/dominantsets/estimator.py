@@ -126,7 +126,7 @@ class DominantSets(
     probabilities_ : ndarray of shape (n,)
         How typical an object is of its cluster: the share of the cluster that lies farther out; 0 for noise.
     soft_labels_ : ndarray of shape (n, K + 1)
-        How likely each object is in each cluster, and in none (the last column), see ``predict_proba``;
+        How likely each object is in each cluster, and in none (the last column), see ``predict_soft_labels``;
         computed when it is read.
     outlier_scores_ : ndarray of shape (n,)
         How isolated each object is: its distance to the 5th nearest other one, among all objects or a sample

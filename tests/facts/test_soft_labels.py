@@ -1,4 +1,4 @@
-"""``soft_labels_`` and ``predict_proba``: rows add up to 1, noise is a column, and they go with labels."""
+"""``soft_labels_`` and ``predict_soft_labels``: rows add up to 1, noise is a column; they go with labels."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def test_rows_add_up_to_one_and_go_with_labels(affinity, options, k, n, seed):
 def test_the_objects_of_fit_have_theirs_again(affinity):
     X, name = data_of(affinity, 120, 0)
     model = DominantSets(3, affinity=name).fit(X)
-    again = model.predict_proba(X)
+    again = model.predict_soft_labels(X)
     np.testing.assert_allclose(again, model.soft_labels_, atol=1e-9)
     loaded = pickle.loads(pickle.dumps(model))
-    np.testing.assert_allclose(loaded.predict_proba(X), again, atol=1e-12)
+    np.testing.assert_allclose(loaded.predict_soft_labels(X), again, atol=1e-12)
 
 
 def test_those_of_a_mixture_are_its_posteriors():
@@ -85,7 +85,7 @@ def test_those_of_a_mixture_are_its_posteriors():
     assert (
         np.abs(mine[:, order] - theirs).max() < 0.1
     )  # the shares differ a little, the mixture's do not count
-    between = model.predict_proba([[2.0, 0.0]])[0]
+    between = model.predict_soft_labels([[2.0, 0.0]])[0]
     assert 0.4 < between[0] < 0.6
 
 
@@ -96,7 +96,7 @@ def test_a_background_has_its_posterior():
     x = np.array([[0.0, 0.0], [2.5, 0.0], [3.5, 0.0], [8.0, 0.0]])
     inside = 0.5 * multivariate_normal(np.zeros(2), np.eye(2)).pdf(x)
     expected = inside / (inside + 0.5 / 400.0)
-    np.testing.assert_allclose(model.predict_proba(x)[:, 0], expected, atol=0.06)
+    np.testing.assert_allclose(model.predict_soft_labels(x)[:, 0], expected, atol=0.06)
 
 
 def test_votes_of_neighbors_at_a_border():
@@ -119,7 +119,7 @@ def test_copies_and_objects_without_weight():
     soft = model.soft_labels_
     assert soft.shape == (60, 3)
     np.testing.assert_allclose(soft.sum(axis=1), 1.0)
-    np.testing.assert_allclose(soft[weights > 0], model.predict_proba(X)[weights > 0], atol=1e-9)
+    np.testing.assert_allclose(soft[weights > 0], model.predict_soft_labels(X)[weights > 0], atol=1e-9)
     repeated = DominantSets(2, affinity="sqeuclidean").fit(np.repeat(X, weights, axis=0))
     np.testing.assert_allclose(soft[weights > 0], repeated.soft_labels_[np.cumsum(weights)[weights > 0] - 1])
 
@@ -154,7 +154,7 @@ def test_it_is_refused_before_a_fit_and_for_batches():
     with pytest.raises(NotFittedError):
         DominantSets().soft_labels_  # noqa: B018
     with pytest.raises(NotFittedError):
-        DominantSets().predict_proba([[0.0]])
+        DominantSets().predict_soft_labels([[0.0]])
     X, _ = make_blobs(300, centers=3, random_state=0)
     model = DominantSets(affinity="sqeuclidean").partial_fit(X[:200]).partial_fit(X[200:])
     with pytest.raises(ValueError, match="soft_labels_ needs a fit of all"):

@@ -177,7 +177,11 @@ def _decided(
     tails = np.isfinite(with_it.clouds.half)
     own = fit_clouds(sample, starts, dimension=space, tails=tails, monitor=monitor)
     verdict = judge_noise(sample, starts, with_it, own, same)
-    return (with_it if verdict.noisy else _widths(sample, starts, own, same)), verdict
+    if verdict.noisy:
+        return with_it, verdict
+    if tails:  # they matter to noise only
+        own = fit_clouds(sample, starts, dimension=space, monitor=monitor)
+    return _widths(sample, starts, own, same), verdict
 
 
 def _widths(sample: Coordinates, starts: list[Start], own: Fit, same: Fit) -> Fit:
@@ -294,7 +298,8 @@ def label_by_clouds(
         background = _background(similarity, objects, sample, fit)
     if significant and len(significant) < len(starts):
         # the others fill up: what is believed of those holds for all
-        again = None if noisy else _judged(sample, starts, dimension, noise == "auto", clouds, monitor)
+        auto = noise == "auto"  # clusters of copies and of few objects look like tails
+        again = None if noisy else _judged(sample, starts, dimension, auto, clouds, monitor, tails=False)
         if again is not None and again.verdict.noisy:
             fit, verdict = again.fit, again.verdict
         else:
@@ -350,7 +355,14 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    sample: Coordinates, starts: list[Start], dimension: float, auto: bool, clouds: bool, monitor: Monitor
+    sample: Coordinates,
+    starts: list[Start],
+    dimension: float,
+    auto: bool,
+    clouds: bool,
+    monitor: Monitor,
+    *,
+    tails: bool = True,
 ) -> _Judged:
     """Fit clouds, with a background where that is to be judged, and see what is to be believed."""
     some: dict[str, Any] = {"dimension": dimension, "free": True, "monitor": monitor}
@@ -364,13 +376,14 @@ def _judged(
         fit = _widths(sample, starts, own, same)
         return _Judged(fit, fit is same, Verdict(False, 0.0, "no object is labelled noise, as asked."))
     with_it = fit_clouds(sample, starts, noise=True, **some)
-    with_it = _tailed(sample, starts, some | {"free": False, "noise": True}) or with_it
+    if tails:
+        with_it = _tailed(sample, starts, some | {"free": False, "noise": True}) or with_it
     fit, verdict = _decided(sample, starts, with_it, same, monitor)
     flat = constant_density(sample)
     if flat is not None:
         some |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
         some["noise"] = True
-        other = _tailed(sample, starts, some) or fit_clouds(sample, starts, **some)
+        other = (_tailed(sample, starts, some) if tails else None) or fit_clouds(sample, starts, **some)
         other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
         if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
             fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
