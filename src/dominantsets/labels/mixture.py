@@ -170,17 +170,16 @@ def _away_from_clusters(clouds: Clouds, points: Coordinates) -> Floats:
 
 
 def _decided(
-    sample: Coordinates, starts: list[Start], with_it: Fit, same: Fit, monitor: Monitor
+    sample: Coordinates, starts: list[Start], normal: Fit, tailed: Fit | None, same: Fit, monitor: Monitor
 ) -> tuple[Fit, Verdict]:
     """The fit with a background or that without, which are compared in one space, and why."""
-    space = with_it.clouds.dimension
-    tails = np.isfinite(with_it.clouds.half)
-    own = fit_clouds(sample, starts, dimension=space, tails=tails, monitor=monitor)
+    with_it, has_tails = tailed or normal, tailed is not None
+    own = fit_clouds(sample, starts, dimension=with_it.clouds.dimension, tails=has_tails, monitor=monitor)
     verdict = judge_noise(sample, starts, with_it, own, same)
     if verdict.noisy:
         return with_it, verdict
-    if tails:  # they matter to noise only
-        own = fit_clouds(sample, starts, dimension=space, monitor=monitor)
+    if has_tails:  # they matter to noise only
+        own = fit_clouds(sample, starts, dimension=normal.clouds.dimension, monitor=monitor)
     return _widths(sample, starts, own, same), verdict
 
 
@@ -291,23 +290,23 @@ def label_by_clouds(
     clouds = located(similarity).has_clouds
     # as many as there are clusters are these, perhaps in another order: labels go by the clusters'
     significant = None if significant is None or len(significant) == len(starts) else significant
-    judged = _judged(sample, significant or starts, dimension, noise == "auto", clouds, monitor)
+    auto, some = noise == "auto", significant != []  # groups that only fill up look like tails
+    judged = _judged(sample, significant or starts, dimension, auto, clouds, monitor, tails=some)
     fit, verdict, judges = judged.fit, judged.verdict, None
     noisy, background = verdict.noisy, None
     if noisy:
         background = _background(similarity, objects, sample, fit)
     if significant and len(significant) < len(starts):
         # the others fill up: what is believed of those holds for all
-        auto = noise == "auto"  # clusters of copies and of few objects look like tails
         again = None if noisy else _judged(sample, starts, dimension, auto, clouds, monitor, tails=False)
         if again is not None and again.verdict.noisy:
             fit, verdict = again.fit, again.verdict
         else:
-            some: dict[str, Any] = {"dimension": fit.clouds.dimension, "monitor": monitor}
-            some |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
-            some |= {"tails": np.isfinite(fit.clouds.half)}
+            how: dict[str, Any] = {"dimension": fit.clouds.dimension, "monitor": monitor}
+            how |= {"common": judged.common, "flat": fit.clouds.flat, "noise": noisy}
+            how |= {"tails": np.isfinite(fit.clouds.half)}
             # a few that fill up must not halve a large cluster; many are all there is to know of the data
-            fit = fit_clouds(sample, starts, counted=4 * len(significant) >= 3 * len(starts), **some)
+            fit = fit_clouds(sample, starts, counted=4 * len(significant) >= 3 * len(starts), **how)
         if verdict.noisy:
             background = _background(similarity, objects, sample, fit)
     elif significant and len(significant) > len(starts):
@@ -376,27 +375,30 @@ def _judged(
         fit = _widths(sample, starts, own, same)
         return _Judged(fit, fit is same, Verdict(False, 0.0, "no object is labelled noise, as asked."))
     with_it = fit_clouds(sample, starts, noise=True, **some)
-    if tails:
-        with_it = _tailed(sample, starts, some | {"free": False, "noise": True}) or with_it
-    fit, verdict = _decided(sample, starts, with_it, same, monitor)
+    tailed = _tailed(sample, starts, some | {"free": False, "noise": True}) if tails else None
+    fit, verdict = _decided(sample, starts, with_it, tailed, same, monitor)
     flat = constant_density(sample)
     if flat is not None:
         some |= {"flat": flat, "free": False, "dimension": float(sample.rows.shape[1])}
         some["noise"] = True
-        other = (_tailed(sample, starts, some) if tails else None) or fit_clouds(sample, starts, **some)
-        other_fit, other_verdict = _decided(sample, starts, other, same, monitor)
+        other = fit_clouds(sample, starts, **some)
+        tailed = _tailed(sample, starts, some, other) if tails else None
+        other_fit, other_verdict = _decided(sample, starts, other, tailed, same, monitor)
         if (other_verdict.noisy, other_verdict.gain) > (verdict.noisy, verdict.gain):
             fit, verdict = (other_fit if other_verdict.noisy else fit), other_verdict
     return _Judged(fit, fit is same, verdict)
 
 
-def _tailed(sample: Coordinates, starts: list[Start], some: dict[str, Any]) -> Fit | None:
+def _tailed(
+    sample: Coordinates, starts: list[Start], some: dict[str, Any], normal: Fit | None = None
+) -> Fit | None:
     """The fit with the tails of Student's t, where these explain the sample better than normal ones."""
     tailed = fit_clouds(sample, starts, tails=True, **some)
     if tailed.clouds.half > MODERATE:
         return None
-    gain, price = tailed.likelihood - fit_clouds(sample, starts, **some).likelihood, np.log(len(sample.rows))
-    return tailed if gain > 0.5 * price else None
+    normal = normal or fit_clouds(sample, starts, **some)
+    price = 0.5 * np.log(len(sample.rows))  # of one more number, as Bayes' information criterion has it
+    return tailed if tailed.likelihood - normal.likelihood > price else None
 
 
 def _background(similarity: Similarity, objects: Ints, sample: Coordinates, fit: Fit) -> Cores:
