@@ -110,7 +110,7 @@ def candidates(one: Set) -> Row:
     out: Row = {"name": name, "n": n, "d": d, "k": k, "noise": float((labellings[0] == -1).mean()), "c": []}
     if d <= FEW:
         mixture = components(rows, Monitor())
-        out["mixture"] = [mixture.number, mixture.certainty(rows, parts)]
+        out["mixture"] = [mixture.number, mixture.certainty(rows, parts) if mixture.is_apart else 0.0]
     numbers = {number for number in NUMBERS if number <= max(2, n // 8)} | {k, *out.get("mixture", [])[:1]}
     for affinity in ("sqeuclidean", "path", "diffusion", "ellipses" if d <= FEW else "embedding"):
         try:
@@ -245,7 +245,7 @@ def unknown(
     number, certain = row.get("mixture", [1, 0.0]) if mixed else [1, 0.0]
     left = [c for c in row["c"] if c["affinity"] != without]
     found = any(c["own"] for c in left if c["affinity"] != "ellipses")
-    mixture = [c for c in left if c["k"] == number and (found or (certain >= 0.9 and row["d"] > 1))]
+    mixture = [c for c in left if c["k"] == number and (found or (certain >= 0.8 and row["d"] > 1))]
     some = mixture + [c for c in left if own and found and c["own"] and c["affinity"] != "ellipses"]
     best = max(some, key=rule, default=None)
     if best is None or reproduced(best) < 0.4:

@@ -39,7 +39,7 @@ def test_no_warning_of_a_gap_that_is_rounding():
         for gap, kappa in ((2e-16, 0.0), (1e-15, 1e-12)):
             tiny = replace(model.clusters_[0], status=Status.STALLED, gap=gap, unit=kappa)
             model.clusters_ = [tiny]
-            model._warn()
+            model._warn(1)
         model.clusters_ = [replace(tiny, gap=1e-3)]
         with pytest.raises(ConvergenceWarning, match="did not converge"):
-            model._warn()
+            model._warn(1)

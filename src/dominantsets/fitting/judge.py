@@ -53,7 +53,7 @@ CONFIRMED = 0.8  # agreement from which a background counts for a candidate
 APART, MANY, NOISE = 0.04, 0.1, 0.3  # weights of separation, log k and a background (benchmarks/judge.py)
 STABLE = 0.4  # stability that an answer has at least, if k is unknown (benchmarks/judge.py)
 DIGITS = 6  # of a score: candidates that differ by less are equal, and the first of them is taken
-CERTAIN = 0.9  # certainty of a mixture from which it is an answer by itself (docs/decisions.md)
+CERTAIN = 0.8  # certainty of a mixture from which it is an answer by itself (docs/decisions.md)
 MISSING = 2.0  # taken off for each cluster that is missing: more than stability and separation can bring
 HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
@@ -322,7 +322,9 @@ class _Judge:
     def _is_certain(self, mixture: Components) -> bool:
         """Whether a mixture is an answer by itself; on a line flat data have components, too."""
         rows = self._sample.rows
-        return rows is not None and rows.shape[1] > 1 and mixture.certainty(rows, self._parts) >= CERTAIN
+        if rows is None or rows.shape[1] == 1 or not mixture.is_apart:
+            return False
+        return mixture.certainty(rows, self._parts) >= CERTAIN
 
     def _mixture(self) -> Components | None:
         """The mixture of the sample, where it has few dimensions."""

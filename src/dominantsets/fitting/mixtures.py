@@ -2,9 +2,10 @@ r"""How many components a mixture of normal distributions has: a number of clust
 
 Mixtures with round components, and with a covariance for each, begin at Ward's clusters for growing numbers
 of components. Bayes' information criterion takes one of them. Skewed and heavy-tailed data without groups
-have several components, too, so the number is an answer by itself only if the components are *certain*: the
-mean largest posterior probability, times the mean adjusted Rand index between the labels and those of
-mixtures of subsamples.
+have several components, too, so the number is an answer by itself only if the components are *apart* and
+*certain*. They are apart if the density has a valley between any two of them. Their certainty is the mean
+largest posterior probability, times the mean adjusted Rand index between the labels and those of mixtures of
+subsamples.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MOST = 50  # largest number of components
 OBJECTS = 4  # smallest mean number of objects per component
 WORSE = 3  # numbers in a row with a larger criterion, after which larger ones are not tried
 ROUNDS, STEADY = 60, 1e-4  # of a fit, and the gain in nats per object below which it is done
+VALLEY = 0.8  # largest density between two components that are apart, over that of the lower center
+PLACES = np.linspace(0.0, 1.0, 21)[:, None]  # between two centers
 STEP = 1.2  # ratio between numbers above ten; those between the best and its neighbors are tried at last
 
 
@@ -47,6 +50,18 @@ class Components:
     def number(self) -> int:
         """Number of components."""
         return self.mixture.n_clusters
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the density has a valley between the centers of any two components."""
+        mixture = self.mixture
+        peaks = mixture.density(mixture.centres)
+        for i in range(1, self.number):
+            between = mixture.centres[i] + PLACES * (mixture.centres[:i, None] - mixture.centres[i])
+            lows = mixture.density(between.reshape(-1, between.shape[2])).reshape(i, -1).min(axis=1)
+            if (lows - np.minimum(peaks[:i], peaks[i]) > np.log(VALLEY)).any():
+                return False
+        return True
 
     def certainty(self, rows: Floats, parts: list[Ints]) -> float:
         """Mean largest posterior probability of the rows, times the agreement with mixtures of some."""

@@ -216,13 +216,16 @@ class Labelling:
     def soft(self, similarity: Any, known: Ints, n_clusters: int, labels: Ints, new: Any) -> Floats:
         """Posteriors of the mixture; between clusters densities decide, as for labels."""
         rule, nearest = self.rule, located(similarity).scores_of(new)
-        cores = rule.cores
-        logs = np.column_stack([cores.logs(nearest(cores.one(k))[1], np.log) for k in range(n_clusters)])
+        cores, columns = rule.cores, []
+        for k in range(n_clusters):
+            columns.append(np.minimum(nearest(cores.one(k))[1], cores.constants[k]))  # but for rounding
+        logs = cores.logs(np.column_stack(columns), np.log)
         before = (logs + rule.rest)[np.arange(len(logs)), logs.argmax(axis=1)]
         if rule.background is None:
             return posteriors(logs, np.full(len(logs), -np.inf), before)
         if rule.judges is not None:
-            before = rule.judges.logs(nearest(rule.judges)[1], np.log)
+            best, score = nearest(rule.judges)
+            before = rule.judges.logs(np.minimum(score, rule.judges.constants[best]), np.log)
         return posteriors(logs, nearest(rule.background)[1], before)
 
     @property

@@ -66,19 +66,21 @@ class Rule(NamedTuple):
         ``nearest`` gives the best core of each object and its score, ``beyond`` and ``log`` are functions of
         that library, and ``send`` brings an array of NumPy to where the others are.
         """
-        best, score = nearest(self.cores)
-        away = send(self.cores.constants)[best] - score
-        away[away < 0.0] = 0.0
+
+        def highest(cores: Cores) -> tuple[Any, Any, Any]:  # the core, the logarithm, the fall of the score
+            best, score = nearest(cores)
+            top = send(cores.constants)[best]
+            away = top - score
+            away[away < 0.0] = 0.0  # no score is higher than that at the center, but for rounding
+            return best, cores.logs(top - away, log), away
+
+        best, density, away = highest(self.cores)
         if self.cores.tails is not None:
             away *= send(self.cores.tails.scales)[best]
         probabilities = beyond(away)
         noise = (probabilities < send(self.least)[best]) | (away > send(self.far)[best])
         if self.background is not None:
-            behind, judges = nearest(self.background)[1], self.judges
-            if judges is None:
-                before = self.cores.logs(score, log) + send(self.rest)[best]
-            else:
-                before = judges.logs(nearest(judges)[1], log)
-            noise |= behind > before
+            before = density + send(self.rest)[best] if self.judges is None else highest(self.judges)[1]
+            noise |= nearest(self.background)[1] > before
         best[noise], probabilities[noise] = -1, 0.0
         return best, probabilities
