@@ -19,6 +19,7 @@ from dominantsets.clusters.proof_file import write_certificate
 from dominantsets.compiled.interrupts import Interrupted
 from dominantsets.compiled.members import silence, sizes_of
 from dominantsets.fitting.belonging import belonging
+from dominantsets.fitting.copies import without_direction
 from dominantsets.fitting.parameters import Parameters
 from dominantsets.fitting.plan import named
 from dominantsets.fitting.selection import Selection
@@ -425,8 +426,13 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         check_is_fitted(self)
         if not check_real("far", far) > 0.0:
             raise ValueError(f"far must be above 0, got {far!r}: it is a factor of a distance.")
-        similarity = self.similarity_
+        similarity, empty = self.similarity_, without_direction(X, self.affinity_, self.affinity_params_)
         X = arrivals_of(similarity).arriving(new_objects(self, X))
+        labels = self._predicted(similarity, X, far)
+        return labels if empty is None else np.where(empty, -1, labels)
+
+    def _predicted(self, similarity: Similarity, X: Any, far: float) -> Ints:
+        """Labels of objects that have a direction, if it matters."""
         if self.assign == "average":
             return predict_by_average(similarity, self._levels, self._averages, X)
         if self._rule is None:

@@ -23,7 +23,7 @@ from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
-from dominantsets.fitting.copies import Copies, Weighted
+from dominantsets.fitting.copies import Copies, Weighted, without_direction
 from dominantsets.fitting.judge import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
@@ -297,6 +297,10 @@ class DominantSets(
             The fitted estimator. Ctrl-C keeps the clusters found so far and warns.
         """
         self.__dict__.pop("_copies", None)
+        empty = without_direction(X, self.affinity, self.affinity_params)
+        if empty is not None and not empty.all():
+            warn(f"{empty.sum()} of {empty.size} rows are all 0 and have no direction: they are labelled -1.")
+            sample_weight = ~empty if sample_weight is None else np.where(empty, 0.0, sample_weight)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
         with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
             if copies is None:

@@ -21,6 +21,7 @@ from dominantsets.clusters.modes import LEAST, ModeTree, Node
 from dominantsets.clusters.selection import by_evidence, by_number, groups
 from dominantsets.compiled import modes
 from dominantsets.labels.clouds import FEW_DIMENSIONS, Start, fit_clouds
+from dominantsets.rows.rounding import distinct as distinct_rows
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.base import evenly
 from dominantsets.similarity.bounds import bounds_of
@@ -78,7 +79,7 @@ class Scales:
             self._look(spread, size, monitor)
             # more clusters than expected: each needs some objects of its own in the sample
             needed = SAMPLE_A_CLUSTER * len(self.balls)
-            enough = self.objects.size >= min(self.n, self._limit(needed))
+            enough = self._size >= min(self.n, self._limit(needed))
             closer = self._closer() if enough else 0
             if (enough and not closer) or monitor.interrupted or monitor.out_of_time():
                 break
@@ -101,6 +102,12 @@ class Scales:
     def _look(self, spread: Callable[[int], Ints], size: int, monitor: Monitor) -> None:
         self.objects = spread(self._limit(size))
         self.sample = located(self._similarity).coordinates(self.objects)
+        self._size = self.objects.size
+        if not self.sample.extra.any():
+            once = distinct_rows(self.sample.rows)
+            if once.size < self._size:  # copies count once
+                self.objects = self.objects[once]
+                self.sample = located(self._similarity).coordinates(self.objects)
         if self.objects.size < 4 or not self._apart():
             if self._wanted is None or self._wanted == 1 or not self._apart():
                 self._one()

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._typing import Floats, Ints
+from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.labels.partition import memberships_of
 from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
@@ -58,6 +58,20 @@ def counts_of(weights: Floats) -> Ints:
     ends = np.cumsum(weights) * (wanted / total)
     ends[-1] = wanted
     return np.asarray(np.diff(np.floor(ends + 1e-9).astype(np.int64), prepend=0))
+
+
+def without_direction(X: Any, affinity: Any, params: dict[str, Any] | None) -> Flags | None:
+    """Which rows in memory have no direction, where directions are compared; None if all have one."""
+    words = affinity == "auto" and sp.issparse(X)
+    directions = words or affinity == "cosine" or (params or {}).get("metric") == "cosine"
+    if not (
+        isinstance(affinity, str) and directions and isinstance(X, (np.ndarray, sp.sparray, sp.spmatrix))
+    ):
+        return None
+    if X.ndim != 2 or not np.issubdtype(X.dtype, np.number):
+        return None  # refused by who takes it
+    empty = ~X.any(axis=1) if isinstance(X, np.ndarray) else np.asarray(abs(X).sum(axis=1)).ravel() == 0
+    return empty if empty.any() else None
 
 
 def _rows(X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.scales import SAMPLE_A_CLUSTER, chosen
 from dominantsets.fitting.separation import neighbour_graph
-from dominantsets.rows.rounding import unrounded
+from dominantsets.rows.rounding import distinct, unrounded
 from dominantsets.similarity import Similarity, as_similarity
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
@@ -82,7 +82,10 @@ class PointSample(Rows):
 
     def __init__(self, X: Any, n_clusters: int | None) -> None:
         super().__init__(X, n_clusters, "sqeuclidean")
-        self._some = unrounded(np.asarray(self._some, dtype=np.float64))
+        some = np.asarray(self._some, dtype=np.float64)
+        self._some = unrounded(some)[distinct(some)]
+        if len(self._some) < self.n:  # copies count once, so that the number of all rows is that of these
+            self.n, self.is_part = len(self._some), False
         self.rows = self._some if self._d <= MANY else None
 
     def ways(self, n_clusters: int | None) -> list[Way]:
