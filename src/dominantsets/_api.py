@@ -10,6 +10,7 @@ from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.proof_file import certify
 from dominantsets.clusters.shift import Candidate, Resolution
+from dominantsets.communities import dominant_set_communities
 from dominantsets.deduplication import Duplicates, deduplicate
 from dominantsets.estimator import DominantSets
 from dominantsets.fitting.agreement import Agreement
@@ -92,6 +93,7 @@ __all__ = [
     "correlation_clusters",
     "deduplicate",
     "destabilise",
+    "dominant_set_communities",
     "dominant_sets",
     "global_optimum",
     "graph_shift",
