@@ -30,7 +30,7 @@ from scipy.spatial.distance import squareform
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_array
 
-from dominantsets._checks import check_choice, check_int, missing_extra
+from dominantsets._checks import check_choice, check_int, check_real, missing_extra
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.base import evenly
 from dominantsets.similarity.factory import is_graph, matrix_of_graph
@@ -150,10 +150,12 @@ def deduplicate(X: Any, affinity: str = "auto", *, start: float = 0.5, max_size:
     ([0, 200], 200)
     """
     check_choice("affinity", affinity, AFFINITIES)
-    if not 0.0 < start < 1.0:
+    if not 0.0 < check_real("start", start) < 1.0:
         raise ValueError(f"start must be between 0 and 1, got {start}.")
     max_size = check_int("max_size", max_size, 2)
     objects = _objects(X, affinity)
+    if not np.isfinite(objects.norms).all():
+        raise ValueError("the squares of some rows are too large for their type; divide X by a constant.")
     first = objects.identical()
     unique, place = np.unique(first, return_inverse=True)
     data = objects.only(unique)
@@ -275,7 +277,7 @@ class _Points(_Rows):
         return np.maximum(one * one + other * other - 2.0 * inner, 0.0)
 
     def told(self, e: Floats) -> Floats:
-        return -np.sqrt(e)
+        return 0.0 - np.sqrt(e)  # no -0.0
 
     def flat(self, plane: Any) -> Any:
         return (self.rows @ plane).astype(np.float32)
@@ -312,7 +314,9 @@ def _objects(X: Any, affinity: str) -> _Rows:
         X = matrix_of_graph(X, affinity)
     if hasattr(X, "to_list"):  # a pandas or polars column
         X = X.to_list()
-    head = X[0] if isinstance(X, Sequence) and len(X) else None
+    if isinstance(X, Sequence) and not len(X):
+        raise ValueError("X is empty: there is nothing to compare.")
+    head = X[0] if isinstance(X, Sequence) else None
     if isinstance(X, np.ndarray) and X.dtype.kind in "UO" and X.ndim == 1 and X.size:
         X, head = list(X), X[0]
     if isinstance(head, str):

@@ -157,6 +157,9 @@ def test_next_to_nothing(X):
     [
         (np.eye(3), {"affinity": "cosin"}, "Did you mean 'cosine'"),
         (np.eye(3), {"start": 1.0}, "start must be between 0 and 1"),
+        (np.eye(3), {"start": "low"}, "start must be a finite number"),
+        ([], {}, "X is empty"),
+        (np.full((2, 3), 1e200), {}, "too large"),
         (np.eye(3), {"max_size": 1}, "max_size must be a whole number"),
         ("one text", {}, "X is one text"),
         (["a text", 3], {}, "mixes texts"),
