@@ -1,99 +1,132 @@
-"""Semantic deduplication of made embeddings: how long, what is missed, and what is dropped wrongly?
+"""Groups of near copies: a constant, real records, and seconds.
 
-Run ``python benchmarks/deduplicate.py [10000 100000 1000000]``; it runs examples/embeddings.py at each size,
-prints and writes results/deduplicate.json. Two threads, once compiled. Half of the texts are statements of a
-topic (100 topics for a million), a third are copies of any text, changed a little or more, the others are
-texts of no topic. A copy is *near* where its similarity to its original is above the example's limit, 0.95.
+Run ``python benchmarks/deduplicate.py [10000 100000 1000000]``; it writes results/deduplicate.json. One
+thread.
 
-recall:     of the near copies, the share of which not both, copy and original, are kept.
-precision:  of what is dropped, the share with the same original as the text that it is dropped for.
-left:       of 2,000 kept texts, how many have another kept one above the limit, among all of them.
-exemplars:  how many of the clusters' exemplars are kept.
-fit, drop:  seconds of the fit, and of the comparisons and the choice; cpu: of the process, for both, and for
-            making the data.
+chosen:     mean F1 of pairs over made records (_records.py), at several numbers of deviations between chance
+            and the boundary; and how many of 6,000 records without a copy are dropped.
+febrl:      F1 of pairs on Febrl 1 and 2 (the folder that DOMINANTSETS_DATA names), on which nothing was
+            chosen: from features at several starts, and from graphs of trigram cosines above a threshold,
+            with connected components of the same graph beside them.
+embeddings: made rows of 384 numbers, a third of them copies; seconds of CPU, and the most memory of the
+            process over that of the data.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
-import runpy
 import sys
-import tempfile
 import time
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from _machine import machine, pin_threads
 
-pin_threads(2)
+pin_threads(1)
 
-import matplotlib as mpl  # noqa: E402
 import numpy as np  # noqa: E402 (after the threads are pinned)
+import scipy.sparse as sp  # noqa: E402
+from scipy.sparse.csgraph import connected_components  # noqa: E402
+from sklearn.preprocessing import normalize  # noqa: E402
 
-mpl.use("Agg")
-HERE = Path(__file__).parent
-EXAMPLE = HERE.parent / "examples" / "embeddings.py"
+import dominantsets.deduplication as module  # noqa: E402
+from _records import embeddings, records  # noqa: E402
+from dominantsets import deduplicate  # noqa: E402
+
+OUT = Path(__file__).parent / "results" / "deduplicate.json"
+MADE = [  # records, share of persons with copies, most copies, most errors, words
+    (1_000, 1.0, 1, 3, 300),
+    (3_000, 0.3, 4, 3, 1_000),
+    (3_000, 0.3, 2, 6, 300),
+    (3_000, 0.1, 2, 4, 300),
+    (3_000, 0.1, 1, 10, 1_000),
+    (2_000, 0.01, 1, 4, 300),
+    (2_000, 0.03, 2, 3, 100),
+]
+THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 
 
-def ran(size: int) -> dict[str, Any]:
-    """The names of the example, run at a size."""
-    before = sys.argv
-    sys.argv = [str(EXAMPLE), str(size)]
-    try:
-        with tempfile.TemporaryDirectory() as folder, chdir(folder):
-            return runpy.run_path(str(EXAMPLE))
-    finally:
-        sys.argv = before
+def scores(labels: Any, truth: Any) -> dict[str, float]:
+    """Precision, recall and F1 of pairs; label -1 is a group of one."""
+    labels = np.where(labels < 0, labels.max() + 1 + np.arange(labels.size), labels)
+    both = sp.coo_array((np.ones(labels.size), (labels, truth))).tocsr().data
+    pairs, found, true = (
+        float((sizes * (sizes - 1.0)).sum()) for sizes in (both, np.bincount(labels), np.bincount(truth))
+    )
+    numbers = {"f1": 2.0 * pairs / (found + true), "precision": pairs / max(found, 1), "recall": pairs / true}
+    return {name: round(number, 4) for name, number in numbers.items()}
+
+
+def chosen() -> list[dict[str, Any]]:
+    rows, usual = [], module.DEVIATIONS
+    made = [records(*how, seed=k) for k, how in enumerate(MADE)]
+    alone = [records(2_000, 0.0, 1, 1, words, seed=words)[0] for words in (100, 300, 1_000)]
+    for deviations in (4.0, 5.0, 6.0, 7.0, 8.0):
+        module.DEVIATIONS = deviations
+        found = [scores(deduplicate(texts).labels, persons) for texts, persons in made]
+        dropped = sum(len(texts) - deduplicate(texts).kept.size for texts in alone)
+        means = {name: round(float(np.mean([row[name] for row in found])), 4) for name in found[0]}
+        rows.append({"deviations": deviations, **means, "dropped without copies": dropped})
+    module.DEVIATIONS = usual
+    return rows
+
+
+def febrl(folder: Path) -> list[dict[str, Any]]:
+    rows = []
+    for k in (1, 2):
+        with np.load(folder / "duplicates" / f"febrl_dataset{k}.npz", allow_pickle=False) as data:
+            X = sp.csr_array((data["data"], data["indices"], data["indptr"]), shape=tuple(data["shape"]))
+            persons = np.unique(data["y"], return_inverse=True)[1]
+        for start in THRESHOLDS:
+            found = deduplicate(X, start=start)
+            rows.append(
+                {
+                    "set": k,
+                    "start": start,
+                    "boundary": round(found.boundary, 3),
+                    **scores(found.labels, persons),
+                }
+            )
+        unit = normalize(X.astype(float))
+        for threshold in THRESHOLDS:
+            graph = sp.csr_array(unit @ unit.T)
+            graph.data = np.where(graph.data < threshold, 0.0, np.minimum(graph.data, 1.0))
+            graph.eliminate_zeros()
+            linked = scores(connected_components(graph, directed=False)[1], persons)["f1"]
+            ours = scores(deduplicate(graph, "precomputed").labels, persons)["f1"]
+            rows.append({"set": k, "graph above": threshold, "f1": ours, "components f1": linked})
+    return rows
 
 
 def measured(size: int) -> dict[str, Any]:
+    X, origin = embeddings(size, 384)
     cpu = time.process_time()
-    names = ran(size)
+    found = deduplicate(X)
     cpu = time.process_time() - cpu
-    X, keeps, limit = names["X"], names["keeps"], names["LIMIT"]
-    kept = np.flatnonzero(keeps)
-    some = np.random.default_rng(1).choice(kept, min(2_000, kept.size), replace=False)
-    left = sum(
-        int((np.count_nonzero(X[part] @ X[kept].T > limit, axis=1) > 1).sum())
-        for part in np.array_split(some, max(1, some.size // 50))
-    )
-    dropped, for_whom = names["dropped"], names["kept_for"][names["dropped"]]
-    shown = np.linspace(0, dropped.size - 1, 5).astype(int)
     return {
-        "texts": size,
-        "clusters": names["model"].n_clusters_,
-        "in no cluster": round(float((names["model"].labels_ < 0).mean()), 3),
-        "fit_s": round(names["seconds_to_fit"], 1),
-        "drop_s": round(names["seconds_to_drop"], 1),
+        "rows": size,
         "cpu_s": round(cpu, 1),
-        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1),
-        "near copies": int(names["near"].size),
-        "dropped": int(dropped.size),
-        "recall": round(1.0 - float(names["missed"].mean()), 5),
-        "precision": round(1.0 - float(names["wrong"].mean()), 5),
-        "left": f"{left} of {some.size}",
-        "exemplars": f"{int(keeps[names['model'].exemplars_].sum())} of {names['model'].n_clusters_}",
-        "similarity to what is kept: least, median": [
-            round(float(number), 4) for number in np.quantile(names["similarity"], [0.0, 0.5])
-        ],
-        "for example": [
-            f"{dropped[i]} for {for_whom[i]}, similarity {names['similarity'][i]:.3f}" for i in shown
-        ],
+        "peak over data": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / X.nbytes, 2),
+        "groups": len(found.groups),
+        "dropped": size - found.kept.size,
+        **scores(found.labels, origin),
     }
 
 
 def main() -> None:
     sizes = [int(size) for size in sys.argv[1:]] or [10_000, 100_000, 1_000_000]
-    ran(3_000)  # compiles
-    rows = []
-    for size in sizes:
-        rows.append(measured(size))
-        print(json.dumps(rows[-1], indent=1), flush=True)
-        out = {"machine": machine(), "rows": sorted(rows, key=lambda row: row["texts"])}
-        (HERE / "results" / "deduplicate.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    deduplicate(np.eye(5))
+    out: dict[str, Any] = {"machine": machine(), "embeddings": [measured(size) for size in sizes]}
+    out["chosen"] = chosen()
+    if "DOMINANTSETS_DATA" in os.environ:
+        out["febrl"] = febrl(Path(os.environ["DOMINANTSETS_DATA"]))
+    OUT.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    for part in ("chosen", "febrl", "embeddings"):
+        for row in out.get(part, []):
+            sys.stdout.write(f"{part}: {row}\n")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ from alone import EXTRAS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 USERS = ("plot", "cli", "io", "dask", "gpu")  # extras of the package's own parts
+OF_OTHERS = (
+    "networkx",
+    "scanpy",
+)  # extras by the names of libraries whose objects are taken; none is imported
 NEEDED_BY = {"gpu": "torch", "dask": "dask"}  # extras that the tests may lack
 CALLED_OTHERWISE = {
     "_pytest": "pytest",
@@ -76,7 +80,15 @@ def test_what_benchmarks_need_is_declared():
 
 def test_every_extra_of_users_is_tried_alone():
     assert {*EXTRAS} == {"", *USERS}
-    assert {*PROJECT["optional-dependencies"]} == {*USERS, "all", "test", "dev", "docs", "benchmarks"}
+    assert {*PROJECT["optional-dependencies"]} == {
+        *USERS,
+        *OF_OTHERS,
+        "all",
+        "test",
+        "dev",
+        "docs",
+        "benchmarks",
+    }
 
 
 def needed(extra: str) -> set[str]:

@@ -19,7 +19,6 @@ NAMES = [
     "evidence",
     "audit_four_methods",
     "deduplicate",
-    "embeddings",
     "communities",
     "photograph",
     "scribbles",

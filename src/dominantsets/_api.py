@@ -10,6 +10,8 @@ from dominantsets.clusters.overlapping import DominantSetList, dominant_sets
 from dominantsets.clusters.peeling import Peeling, peel
 from dominantsets.clusters.proof_file import certify
 from dominantsets.clusters.shift import Candidate, Resolution
+from dominantsets.communities import dominant_set_communities
+from dominantsets.deduplication import Duplicates, deduplicate
 from dominantsets.estimator import DominantSets
 from dominantsets.fitting.agreement import Agreement
 from dominantsets.fitting.judge import Choice, TriedAffinity
@@ -66,6 +68,7 @@ __all__ = [
     "DominantSetHierarchy",
     "DominantSetList",
     "DominantSets",
+    "Duplicates",
     "End",
     "Equilibrium",
     "GlobalOptimum",
@@ -88,7 +91,9 @@ __all__ = [
     "audit",
     "certify",
     "correlation_clusters",
+    "deduplicate",
     "destabilise",
+    "dominant_set_communities",
     "dominant_sets",
     "global_optimum",
     "graph_shift",

@@ -20,9 +20,10 @@ from dominantsets.similarity.factory import (
     PRECOMPUTED,
     in_process,
     is_dask,
-    is_networkx,
+    is_graph,
     is_small,
     matrix_of_graph,
+    refuse_anndata,
 )
 
 Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any], Floats | None]]
@@ -44,7 +45,8 @@ def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) ->
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
         return X
-    if is_networkx(X):
+    refuse_anndata(X)
+    if is_graph(X):
         affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
         X = matrix_of_graph(X, affinity)
         estimator.affinity_ = affinity

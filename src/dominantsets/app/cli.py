@@ -12,6 +12,7 @@ import typer
 from dominantsets import __version__
 from dominantsets.app.commands.audit import audit
 from dominantsets.app.commands.cluster import cluster, predict
+from dominantsets.app.commands.deduplicate import deduplicate
 from dominantsets.app.commands.hierarchy import hierarchy
 from dominantsets.app.commands.info import info
 from dominantsets.app.commands.segment import segment
@@ -48,5 +49,5 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-for command in (cluster, predict, hierarchy, audit, segment, demo, reproduce, info):
+for command in (cluster, predict, hierarchy, audit, deduplicate, segment, demo, reproduce, info):
     app.command(help=_paragraphs(command.__doc__ or ""))(command)

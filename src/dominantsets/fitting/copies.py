@@ -19,7 +19,7 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.labels.partition import memberships_of
 from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
-from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_networkx
+from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_graph
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
 
@@ -105,10 +105,10 @@ class Copies:
                 f"fit takes sample_weight with rows in memory, not with a {type(X).__name__}; solve and peel "
                 "take it for every similarity."
             )
-        if is_networkx(X):
+        if is_graph(X):
             raise ValueError(
-                "fit takes sample_weight with a sparse matrix, not with a networkx graph; pass "
-                "nx.to_scipy_sparse_array(graph) with affinity='precomputed'."
+                "fit takes sample_weight with a sparse matrix, not with a graph; pass its matrix, such as "
+                "nx.to_scipy_sparse_array(graph), with affinity='precomputed'."
             )
         pairwise = isinstance(affinity, str) and affinity in PRECOMPUTED
         n = _rows(X).shape[0]

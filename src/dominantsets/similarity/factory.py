@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import numbers
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from dominantsets._checks import check_choice
+from dominantsets._checks import check_choice, warn
 from dominantsets.rows.base import Rows, require_finite, require_square
 from dominantsets.rows.foreign import is_tensor, shared, torch_needed
 from dominantsets.rows.memory import InMemory
@@ -47,6 +47,7 @@ FROM_ARRAYS: dict[str, Callable[..., Similarity]] = {
 PRECOMPUTED = ("precomputed", "precomputed_distance")  # X is a matrix of all pairs
 AFFINITIES = (*FROM_ROWS, *FROM_ARRAYS, *PRECOMPUTED)
 NUMBERED = {"diffusion": "n_components"}  # parameters that are a number of clusters, where nothing is said
+NO_NODES = "the graph has no nodes: there is nothing to cluster."
 DENSE_ONLY = ("laplacian", "euclidean", "path", "ellipses")  # affinities that refuse sparse features
 
 
@@ -55,7 +56,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
 
     Parameters
     ----------
-    X : array, sparse matrix, DataFrame, Dask array, torch tensor, networkx graph, Similarity or int
+    X : array, sparse matrix, DataFrame, Dask array, torch tensor, graph, Similarity or int
+        A graph of networkx or igraph has the weights of its edges for similarities.
         An array of another library that has ``__dlpack__`` (CuPy, JAX) is taken where it is.
         A symmetric n × n similarity (dense, or sparse: a graph) for ``affinity="precomputed"``, else
         n rows of features. A similarity is returned as it is. For a callable, the number n of
@@ -107,7 +109,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         if not wanted:
             return made
         return EqualizedGraph(made) if isinstance(made, Graph) else Equalized(made)
-    if is_networkx(X):
+    refuse_anndata(X)
+    if is_graph(X):
         X = matrix_of_graph(X, affinity)
     if isinstance(X, Similarity):
         _check_params("of a similarity that is already made", params, known=[])
@@ -160,24 +163,66 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def is_networkx(X: Any) -> bool:
-    """Whether X is a networkx graph; networkx is not imported to find out."""
-    networkx = sys.modules.get("networkx")
-    return networkx is not None and isinstance(X, networkx.Graph)
+def is_graph(X: Any) -> bool:
+    """Whether X is a graph of networkx or igraph; neither is imported to find out."""
+    kinds = [getattr(sys.modules.get(name), "Graph", None) for name in ("networkx", "igraph")]
+    return any(isinstance(kind, type) and isinstance(X, kind) for kind in kinds)
 
 
-def matrix_of_graph(graph: Any, affinity: Any) -> sp.csr_array:
-    """The weights of the edges of a networkx graph (1 where they have none), in the order of its nodes."""
+def matrix_of_graph(graph: Any, affinity: Any, weight: str | None = "weight") -> sp.csr_array:
+    """The weights of the edges of a graph (1 where they have none), in the order of its nodes.
+
+    Several edges between two nodes add up.
+    """
     if graph.is_directed():
+        undirected = "as_undirected" if hasattr(graph, "as_undirected") else "to_undirected"
         raise ValueError(
-            "the graph is directed, and similarities are symmetric; pass graph.to_undirected(), or its "
+            f"the graph is directed, and similarities are symmetric; pass graph.{undirected}(), or its "
             "matrix to solve_asymmetric."
         )
     if not (isinstance(affinity, str) and affinity in PRECOMPUTED):
         raise ValueError(f"affinity={affinity!r} is for features; a graph takes affinity='precomputed'.")
+    if hasattr(graph, "vcount"):
+        return _matrix_of_igraph(graph, weight)
     if not len(graph):
-        raise ValueError("the graph has no nodes: there is nothing to cluster.")
-    return sp.csr_array(sys.modules["networkx"].to_scipy_sparse_array(graph, dtype=np.float64, format="csr"))
+        raise ValueError(NO_NODES)
+    names = {name for _, _, edge in graph.edges(data=True) for name in edge}
+    _check_weight(weight, names)
+    networkx = sys.modules["networkx"]
+    return sp.csr_array(networkx.to_scipy_sparse_array(graph, weight=weight, dtype=np.float64, format="csr"))
+
+
+def _matrix_of_igraph(graph: Any, weight: str | None) -> sp.csr_array:
+    n = graph.vcount()
+    if not n:
+        raise ValueError(NO_NODES)
+    _check_weight(weight, graph.es.attributes())
+    weighted = weight in graph.es.attributes()
+    values = np.array(graph.es[weight] if weighted else np.ones(graph.ecount()), dtype=np.float64)
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T
+    half = sp.coo_array((values, (ends[0], ends[1])), shape=(n, n)).tocsr()
+    return sp.csr_array(half + half.T)
+
+
+def _check_weight(weight: str | None, names: Collection[str]) -> None:
+    """A sentence where the edges have attributes and none with the name of the weight."""
+    if weight is None or weight in names or not names:
+        return
+    listed = ", ".join(repr(name) for name in sorted(map(str, names)))
+    warn(
+        f"the edges have no attribute {weight!r}, so that all of them count 1; they have {listed}. Pass a "
+        "matrix, such as nx.to_scipy_sparse_array(graph, weight=...), or dominant_set_communities(graph, "
+        "weight=...)."
+    )
+
+
+def refuse_anndata(X: Any) -> None:
+    """A sentence for a table of cells, which has several matrices."""
+    if type(X).__module__.partition(".")[0] == "anndata":
+        raise ValueError(
+            "X is an AnnData; call dominantsets.scanpy.tl.dominant_sets(adata), or pass one of its matrices, "
+            'such as adata.obsm["X_pca"].'
+        )
 
 
 def _elsewhere(

@@ -40,7 +40,7 @@ def test_version_and_help():
     assert run("demonstrate").exit_code == 2
     pages = {
         name: run(name, "--help").output
-        for name in ("demo", "cluster", "predict", "hierarchy", "audit", "segment", "info")
+        for name in ("demo", "cluster", "predict", "hierarchy", "audit", "deduplicate", "segment", "info")
     }
     for name, page in pages.items():
         assert name in run("--help").output
@@ -363,6 +363,31 @@ def test_an_audit_of_names_and_of_similarities(tmp_path):
     result = run("audit", tmp_path / "names.csv", "--labels", "name", "--draws", 0, "-o", "-")
     assert result.exit_code == 0, result.output
     assert "2,b,a," in result.stdout
+
+
+def test_near_copies_among_the_records_of_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    letters = list("abcdefghijklmnopqrst")
+    names = [" ".join("".join(rng.choice(letters, 8)) for _ in range(4)) for _ in range(100)]
+    names += [f"{name[:-1]}z" for name in names[:5]]
+    table = pd.DataFrame({"number": range(105), "name": names, "place": [f"a, {name[:3]}" for name in names]})
+    people, kept, drops = (tmp_path / f"{name}.csv" for name in ("people", "kept", "drops"))
+    table.to_csv(people, index=False)
+    done = run("deduplicate", people, "--text", "name,place", "-o", kept, "--drops", drops)
+    assert done.exit_code == 0, done.output
+    assert "5 groups, 100 of 105 objects kept" in done.stderr
+    pd.testing.assert_frame_equal(pd.read_csv(kept), table.iloc[:100])  # of two, the first one stays
+    reasons = pd.read_csv(drops)
+    assert reasons["object"].tolist() == list(range(101, 106))
+    assert reasons["keeper"].tolist() == list(range(1, 6))
+    assert reasons["keeper text"].tolist() == [f"{n} a, {n[:3]}" for n in names[:5]]
+    assert run("deduplicate", people, "--text", "2", "-q", "-o", "-").stdout.count("\n") == 101
+    assert "no column 'nam'" in run("deduplicate", people, "--text", "nam", "-o", kept).stderr
+    assert run("deduplicate", people, "--text", "name", "-o", people).exit_code == 2
+    people.write_text("a,b\n1,2\n3\n")
+    assert "record 2 has 1 cells" in run("deduplicate", people, "--text", "a", "-o", kept).stderr
+    people.write_text("a,b\n")
+    assert "no record below it" in run("deduplicate", people, "--text", "a", "-o", kept).stderr
 
 
 def test_a_certificate_of_a_network(tmp_path, capsys):

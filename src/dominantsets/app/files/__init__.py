@@ -7,6 +7,7 @@ classes where the file has them. A writer writes beside the file and renames: no
 from dominantsets.app.files._common import FileError, Table
 from dominantsets.app.files.pictures import LABEL_MAPS, read_picture, read_strokes, write_label_map
 from dominantsets.app.files.reading import FORMATS, check_readable, read, read_like
+from dominantsets.app.files.records import read_records, write_records
 from dominantsets.app.files.tables import listed
 from dominantsets.app.files.writing import (
     GRAPHS,
@@ -30,11 +31,13 @@ __all__ = [
     "read",
     "read_like",
     "read_picture",
+    "read_records",
     "read_strokes",
     "replacing",
     "write_columns",
     "write_label_map",
     "write_labels",
+    "write_records",
     "write_text",
     "writer_of",
 ]

@@ -85,7 +85,7 @@ def read(
             "--weight-column out."
         )
     try:
-        source = _source(path)
+        source = source_of(path)
         if kind in _USUAL:
             return tables.read_text(source, _USUAL[kind], wanted, may_be_edges=format is None)
         if kind == "parquet":
@@ -127,7 +127,7 @@ def read_like(path: str, table: Table, **options: Any) -> Table:
     return others
 
 
-def _source(path: str) -> Any:
+def source_of(path: str) -> Any:
     """A path, or the bytes where they do not lie in a file as they are."""
     if path == "-":
         return io.BytesIO(sys.stdin.buffer.read())

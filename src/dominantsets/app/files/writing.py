@@ -56,10 +56,10 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file whole or not at all."""
-    _fill(path, None, lambda stream: stream.write(text))
+    fill_file(path, None, lambda stream: stream.write(text))
 
 
-def _fill(path: str | Path, newline: str | None, fill: Callable[[Any], Any]) -> None:
+def fill_file(path: str | Path, newline: str | None, fill: Callable[[Any], Any]) -> None:
     # apart, because a block of a long function is not left where memory has run out (clusters/replacing.py)
     with replacing(path) as draft, open(draft, "w", encoding="utf-8", newline=newline) as stream:
         fill(stream)
@@ -138,4 +138,4 @@ def write_columns(path: str, ids: list[str] | None, columns: dict[str, Any]) -> 
     if path == "-":
         fill(sys.stdout)
         return
-    _fill(path, "", fill)
+    fill_file(path, "", fill)
