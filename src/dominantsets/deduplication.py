@@ -30,7 +30,7 @@ from scipy.spatial.distance import squareform
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_array
 
-from dominantsets._checks import check_choice, check_int, check_real, missing_extra
+from dominantsets._checks import check_choice, check_int, check_real, missing_extra, warn
 from dominantsets._typing import Floats, Ints
 from dominantsets.similarity.base import evenly
 from dominantsets.similarity.factory import is_graph, matrix_of_graph
@@ -161,6 +161,12 @@ def deduplicate(X: Any, affinity: str = "auto", *, start: float = 0.5, max_size:
     data = objects.only(unique)
     search = _Search(data, min(max_size, (unique.size + 1) // 2))
     boundary = search.settled(start)
+    crowded = int((search.background < (1.0 - boundary) * np.median(search.background)).sum())
+    if crowded:  # their background may be their own copies
+        warn(
+            f"{crowded} objects have {search.rank} others that are unusually near: if these are copies, "
+            f"raise max_size={max_size} above their number."
+        )
     return _told(data, search, boundary, search.grouped(boundary), place)
 
 
@@ -382,7 +388,7 @@ class _Search:
 
     def __init__(self, data: _Rows, rank: int) -> None:
         n = data.norms.size
-        self.data, self.background = data, np.full(n, np.inf)
+        self.data, self.rank, self.background = data, rank, np.full(n, np.inf)
         self.sample = evenly(np.arange(n), SAMPLE)
         looked = np.zeros(n, dtype=bool)
         looked[self.sample] = True

@@ -188,3 +188,15 @@ def test_persons_of_febrl(data_folder):
             np.fill_diagonal(alike, False)
             np.fill_diagonal(same, False)
             assert 2 * (alike & same).sum() >= 0.98 * (alike.sum() + same.sum())
+
+
+def test_more_copies_than_the_largest_group_are_said():
+    """Sixty copies of one object are each other's background, unless groups may be larger."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 50))
+    crowd = np.vstack([X, X[0] + 0.05 * rng.normal(size=(60, 50))])
+    with pytest.warns(
+        UserWarning, match="61 objects have 50 others that are unusually near: if these are copies"
+    ):
+        assert not deduplicate(crowd).groups
+    assert [group.size for group in deduplicate(crowd, max_size=100).groups] == [61]

@@ -71,7 +71,7 @@ def without_direction(X: Any, affinity: Any, params: dict[str, Any] | None) -> F
     if X.ndim != 2 or not np.issubdtype(X.dtype, np.number):
         return None  # refused by who takes it
     empty = ~X.any(axis=1) if isinstance(X, np.ndarray) else np.asarray(abs(X).sum(axis=1)).ravel() == 0
-    return empty if empty.any() else None
+    return np.asarray(empty) if np.any(empty) else None
 
 
 def _rows(X: Any) -> Any:
