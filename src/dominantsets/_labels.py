@@ -67,7 +67,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         self._set_soft(self.similarity_)
 
     def _set_labels(
-        self, partition: Callable[[], Partition], options: SolverOptions, monitor: Monitor
+        self, partition: Callable[[], Partition], options: SolverOptions, monitor: Monitor, peeled: bool
     ) -> None:
         """Labels of all objects, the dominant sets that belong to them, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
@@ -81,7 +81,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             elif self.assign == "refine" and clusters:
                 made = self._with_objects(partition())
                 among = np.full(len(self.clusters_), similarity.n)
-                clusters, among = belonging(similarity, self.clusters_, made[0], options, monitor)
+                args = similarity, self.clusters_, made[0], options, monitor, peeled
+                clusters, among = belonging(*args)
                 if (among < similarity.n).any():
                     self._set_clusters(clusters, named(clusters, similarity.n))
                 made = self._as_asked(made)
