@@ -26,6 +26,10 @@ def test_no_smaller_move_of_a_row_changes_the_label(affinity, noise):
     X, _ = unequal(300)
     X = X - X.min(axis=0) if affinity == "linear" else X
     model = fitted(X, affinity=affinity, n_clusters=4, noise=noise)
+    if model.why(0).rule == "other":  # tails of Student's t, whose scores are no squares
+        assert noise == "auto"
+        assert model.why(0).change is None
+        return
     rng, compared = np.random.default_rng(0), 0
     for i in range(0, len(X), 7):
         why = model.why(i)
