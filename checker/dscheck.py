@@ -14,11 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 EPS = 2.0**-52
-DENSE, PAIRS, EXACT = (
-    1_500,
-    6_000,
-    10**6,
-)  # most objects of a face, of minimax distances; products in rationals
+DENSE, PAIRS, EXACT = 3_000, 6_000, 10**6  # most objects of a face, of minimax distances; rational products
 PRODUCTS = ("sqeuclidean", "cosine", "linear")  # a_ij = c u_i.u_j + b_i + b_j + m for different i and j
 KERNELS = ("rbf", "laplacian", "euclidean")
 WORD = {True: "holds", False: "FAILS", None: "not checked"}
@@ -30,8 +26,7 @@ def need(condition, sentence):
 
 
 def digest(head, *arrays):
-    kinds = ("<f8" if array.dtype.kind == "f" else "<i8" for array in arrays)
-    parts = (array.astype(kind).tobytes() for array, kind in zip(arrays, kinds, strict=True))
+    parts = (array.astype(f"<{array.dtype.kind}8").tobytes() for array in arrays)
     return hashlib.sha256(head.encode() + b"".join(parts)).hexdigest()
 
 
@@ -41,39 +36,27 @@ def read(path):
         first, _, rest = stream.read().partition(b"\n")
     words = first[:200].decode("latin-1").split(" ")
     need(len(words) == 5 and words[:2] == ["dominantsets", "certificate"], "this file is no certificate.")
-    need(
-        words[2:4] == ["1", "sha256"],
-        f"the certificate has format {words[2][:20]}, not 1: get a newer program.",
-    )
-    need(
-        hashlib.sha256(rest).hexdigest() == words[4], "the certificate was cut or edited: the digest differs."
-    )
+    need(words[2:4] == ["1", "sha256"], f"it has format {words[2][:20]}, not 1: get a newer program.")
+    need(hashlib.sha256(rest).hexdigest() == words[4], "the certificate was cut or edited.")
     return json.loads(rest, parse_constant=lambda name: need(False, f"the certificate has a number {name}."))
 
 
 def load(path, form):
     """Rows or a matrix in float64, or a graph as (n, heads, tails, values), and their digest."""
     X = np.load(path, allow_pickle=False)
-    need(
-        isinstance(X, np.ndarray) == (form != "graph"),
-        f"the data must be a {form}: .npy, or .npz for a graph.",
-    )
+    need(isinstance(X, np.ndarray) == (form != "graph"), "the data must be .npy, or .npz for a graph.")
     if form == "graph":
         n, tails, values = int(X["shape"][0]), X["indices"].astype(np.int64), X["data"].astype(float)
         heads = np.repeat(np.arange(n), np.diff(X["indptr"]))
         order = np.lexsort((tails, heads))
         order = order[(heads != tails)[order]]
         heads, tails, values = heads[order], tails[order], values[order]
-        need(
-            np.isfinite(values).all() and np.diff(heads * n + tails).all(),
-            "the graph has NaN or an edge twice.",
-        )
+        need(np.isfinite(values).all(), "the graph has NaN or infinite weights.")
+        need(np.diff(heads * n + tails).all(), "the graph has an edge twice.")
         starts = np.searchsorted(heads, np.arange(n + 1))
         return (n, heads, tails, values), digest(f"{n} {len(values)}\n", starts, tails, values)
-    need(
-        X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all(),
-        "the data are no rows of finite numbers.",
-    )
+    need(X.ndim == 2 and X.dtype.kind in "fiub", "the data are no rows of numbers.")
+    need(np.isfinite(X).all(), "the data have NaN or infinite entries.")
     X = np.array(X, dtype=float, order="C")
     if form == "matrix":
         np.fill_diagonal(X, 0.0)
@@ -83,7 +66,7 @@ def load(path, form):
 def minimax(data, k):
     """Minimax distances of all pairs, by Prim's algorithm; with k > 1 of mutual reachability."""
     n = data[0] if isinstance(data, tuple) else len(data)
-    need(n <= PAIRS, f"{n} objects are too many for all minimax distances here; {PAIRS} are the most.")
+    need(n <= PAIRS, f"minimax distances of {n} objects are too many: {PAIRS} are the most.")
     D, steps = np.zeros((n, n)), np.full((n, n), np.inf)
     if isinstance(data, tuple):
         steps[data[1], data[2]] = data[3]
@@ -91,9 +74,8 @@ def minimax(data, k):
     else:
         for i, row in enumerate(data):
             steps[i] = np.sqrt(np.square(data - row).sum(axis=1))
-        core = np.partition(steps, min(k, n) - 1, axis=1)[
-            :, min(k, n) - 1
-        ]  # an object counts as the nearest to itself
+        place = min(k, n) - 1  # an object counts as the nearest to itself
+        core = np.partition(steps, place, axis=1)[:, place]
         steps = np.maximum(steps, (steps > 0.0) * np.maximum(core, core[:, None])) if k > 1 else steps
     seen, out, best, source = [0], np.arange(n) > 0, steps[0].copy(), np.zeros(n, dtype=int)
     for _ in range(n - 1):
@@ -133,10 +115,9 @@ class Similarity:
             Y = data if self.kind in ("cosine", "linear") else data - data.mean(axis=0)
             lengths = np.sqrt(np.square(Y).sum(axis=1))
             Y = Y / np.where(lengths > 0.0, lengths, 1.0)[:, None] if self.kind == "cosine" else Y
-            self.T, self.stretch, self.U = np.eye(self.terms), 1.0, Y
-            if metric is not None:
-                self.T = np.array(metric, dtype=float)
-                self.stretch, self.U = float(np.linalg.norm(self.T)), Y @ self.T
+            self.T = np.eye(self.terms) if metric is None else np.array(metric, dtype=float)
+            self.stretch = 1.0 if metric is None else float(np.linalg.norm(self.T))
+            self.U = Y if metric is None else Y @ self.T
             R = float(lengths.max()) * self.stretch
             squares = np.square(self.U).sum(axis=1)
             self.c, self.b = (2.0, -squares) if apart else (1.0, 0.0 * squares)
@@ -289,8 +270,8 @@ def check_cluster(c, sim, scopes, where, say, exact):
         proved = bool(clear and np.isin(R[doubtful], undecided).all() and held[doubtful].sum() < 0.5)
     if c["strict"] is not None:
         tie = undecided.size or (margin <= spread and sim.kind in ("path", "matrix", "graph"))
-        unclear = None if len(R) > DENSE or tie else False
-        say("strict", (proved or unclear) if c["strict"] else (False if proved else None))
+        no = None if len(R) > DENSE or tie else False
+        say("strict", (proved or no) if c["strict"] else (False if proved else None))
     if c["global_gap"] is not None:
         bound, count, unit = math.inf, int(among.sum()), float((sim.kappa(shift)[J] * x * x).sum())
         if c["boxes"]:
@@ -316,8 +297,8 @@ def check_labels(said, clusters, sims, say):
     if rule == "members":
         scores, held = np.zeros((n, len(clusters))), held | True
     elif rule == "average":
-        pairs = zip(sims, clusters, strict=True)
-        scores = np.stack([sim.times(J, np.full(len(J), 1.0 / len(J))) for sim, J in pairs], axis=1)
+        means = (sim.times(J, np.full(len(J), 1.0 / len(J))) for sim, J in zip(sims, clusters, strict=True))
+        scores = np.stack(list(means), axis=1)
     elif rule == "scores":
         squares, given = np.square(sims[0].U).sum(axis=1)[:, None], said["scores"]
 
@@ -329,9 +310,8 @@ def check_labels(said, clusters, sims, say):
         top, best = scores.max(axis=1), scores.argmax(axis=1)
         away = top - np.array(given["least"])[best]  # negative for noise
         if given["background"]:
-            top = (
-                score(given["judges"]).max(axis=1) if given["judges"] else top + np.array(given["rest"])[best]
-            )
+            top = top + np.array(given["rest"])[best]
+            top = score(given["judges"]).max(axis=1) if given["judges"] else top
             away = np.minimum(away, top - score(given["background"])[:, 0])
     else:
         say("labels", None)

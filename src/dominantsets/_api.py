@@ -18,6 +18,7 @@ from dominantsets.fitting.judge import Choice, TriedAffinity
 from dominantsets.fitting.selection import Selection
 from dominantsets.hierarchy import DominantSetHierarchy, Group
 from dominantsets.labels.margins import label_margins
+from dominantsets.labels.why import Why
 from dominantsets.rows.parquet import parquet_rows
 from dominantsets.similarity import Similarity, as_similarity
 from dominantsets.solvers import (
@@ -87,6 +88,7 @@ __all__ = [
     "Trace",
     "Trajectory",
     "TriedAffinity",
+    "Why",
     "as_similarity",
     "audit",
     "certify",

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dominantsets._checks import check_real, warn
+from dominantsets._checks import check_int, check_real, warn
 from dominantsets._input import new_objects
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.proof_file import write_certificate
@@ -36,10 +36,12 @@ from dominantsets.labels.noise import FAR
 from dominantsets.labels.partition import Partition, Renumbered, memberships_of
 from dominantsets.labels.soft import alone, as_labelled
 from dominantsets.labels.stated import stated_scores
+from dominantsets.labels.why import Why, why
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.isolation import any_isolation_of, holds_rows
 from dominantsets.similarity.source import as_given
+from dominantsets.similarity.stated import stated
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, Status
 from dominantsets.solvers.certificate import beyond_rounding
 from dominantsets.solvers.result import End
@@ -68,7 +70,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         self._set_soft(self.similarity_)
 
     def _set_labels(
-        self, partition: Callable[[], Partition], options: SolverOptions, monitor: Monitor
+        self, partition: Callable[[], Partition], options: SolverOptions, monitor: Monitor, peeled: bool
     ) -> None:
         """Labels of all objects, the dominant sets that belong to them, and what new ones need."""
         similarity, cores, clusters = self.similarity_, self._cores, self.clusters_
@@ -82,7 +84,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             elif self.assign == "refine" and clusters:
                 made = self._with_objects(partition())
                 among = np.full(len(self.clusters_), similarity.n)
-                clusters, among = belonging(similarity, self.clusters_, made[0], options, monitor)
+                args = similarity, self.clusters_, made[0], options, monitor, peeled
+                clusters, among = belonging(*args)
                 if (among < similarity.n).any():
                     self._set_clusters(clusters, named(clusters, similarity.n))
                 made = self._as_asked(made)
@@ -220,6 +223,51 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
         return as_given(similarity, margins)
+
+    def why(self, i: int) -> Why:
+        """Why an object has its label, which one is next, and how much would have to change for another.
+
+        An object outside the dominant sets whose label comes from these or from averages has the smallest
+        change of its similarities; one whose label comes from scores (round clusters), the smallest move of
+        its row. Members of sets, and labels of networks, trees and ellipses, have none that can be shown.
+
+        Parameters
+        ----------
+        i : int
+            The number of the object.
+
+        Returns
+        -------
+        Why
+            To be printed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dominantsets import DominantSets
+        >>> X = np.array([[0.0], [1.0], [2.0], [4.5], [10.0], [11.0], [12.0]])
+        >>> model = DominantSets(2, affinity="euclidean", shift=-9.0, assign="average").fit(X)
+        >>> print(model.why(3))  # mean distances 3.5 and 6.5: half of 3
+        Object 3 has the label 0: its mean similarity to this cluster is the highest one.
+        Next is the label 1.
+        No change of its similarities by less than 1.5 gives it another label.
+        """
+        check_is_fitted(self)
+        clusters, labels, copies = self.clusters_, np.asarray(self.labels_), getattr(self, "_copies", None)
+        if check_int("i", i, at_least=0) >= labels.size:
+            raise ValueError(f"there is no object {i}: there are {labels.size}, from 0 to {labels.size - 1}.")
+        self._require_whole("why", labels.size)
+        place = i
+        if copies is not None:
+            if not copies.counts[i]:
+                raise ValueError(f"object {i} has weight 0: it has the label that predict gives its row.")
+            clusters, labels = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
+            place = int(copies.copies_of(np.array([i]))[0])
+        said = self._stated_labels(clusters, labels)
+        made = stated(self.similarity_).made if said["rule"] == "scores" else ""
+        scaled = "" if self.scale_ is None else ", each column divided by its standard deviation"
+        what = f"its place in the {made}" if made else f"its row{scaled}"
+        return replace(why(self.similarity_, clusters, said, place, what), object=i)
 
     def certify(self, path: str, *, with_data: bool = False) -> list[str]:
         """Write the clusters and their labels to a file that a program without this package checks.

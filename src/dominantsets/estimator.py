@@ -28,6 +28,7 @@ from dominantsets.fitting.judge import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.plan import Request
 from dominantsets.fitting.stream import Stream, can_stream, checked_rows, choice_of_stream, in_balls
+from dominantsets.fitting.verified import verify
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import detached
 from dominantsets.similarity.source import device_of, release
@@ -136,7 +137,8 @@ class DominantSets(
     clusters_ : list of DominantSet
         Members, weights and certificate of each: clusters_[k] is the dominant set of label k, and all of its
         members have that label. It is one among all objects, or, where it would have members with other
-        labels, among those with its label (``selection_`` has their number under "among").
+        labels, among those with its label (``selection_`` has their number under "among"). With a shift or an
+        algorithm given, and ``assign`` None or "average", it is one among the objects that earlier ones left.
     n_clusters_ : int
         Number of clusters found, K.
     exemplars_ : ndarray of shape (K,)
@@ -303,12 +305,13 @@ class DominantSets(
             sample_weight = ~empty if sample_weight is None else np.where(empty, 0.0, sample_weight)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
         with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
-            if copies is None:
-                return self._fit(X, around)
-            self._fit(copies.rows(X, self.affinity), around)._fold(copies, X)
+            self._fit(X if copies is None else copies.rows(X, self.affinity), around)
+            if copies is not None:
+                self._fold(copies, X)
+        verify(self, X, copies)
         return self
 
-    def _fit(self, X: Any, around: Around) -> Self:
+    def _fit(self, X: Any, around: Around) -> None:
         options = self._checked()
         self.__dict__.pop("_stream", None)  # batches of before
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
@@ -330,7 +333,6 @@ class DominantSets(
         self._warn(found)
         if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
             release(similarity)
-        return self
 
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> int:
         """Find the clusters and label all objects; the number of clusters that the plan finds."""
@@ -351,7 +353,7 @@ class DominantSets(
         if self.choice_ is not None:
             self.selection_ = self.selection_.with_choice(self.choice_)
         self._set_clusters(plan.clusters, plan.cores)
-        self._set_labels(lambda: plan.labels(request.noise), options, monitor)
+        self._set_labels(lambda: plan.labels(request.noise), options, monitor, plan.peels)
         return len(plan.clusters)
 
     def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:

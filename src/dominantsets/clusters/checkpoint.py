@@ -21,7 +21,9 @@ from dominantsets.clusters.replacing import replacing
 from dominantsets.similarity import Similarity
 from dominantsets.solvers import DominantSet, Status
 
-_NUMBERS = ("value", "gap", "margin", "n_iter", "shift", "algorithm", "radius", "global_gap", "unit")
+_NUMBERS = (
+    "value", "gap", "margin", "n_iter", "shift", "algorithm", "radius", "global_gap", "unit", "rounding",
+)  # fmt: skip
 
 
 class Snapshot(NamedTuple):

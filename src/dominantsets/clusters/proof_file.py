@@ -127,7 +127,7 @@ def _claims(
     claims = []
     for k, cluster in enumerate(clusters):
         scopes = {"all": np.ones(similarity.n, dtype=bool), "left": left}
-        if labels is not None:
+        if labels is not None and labels["assign"] == "refine":  # other labels come from the sets alone
             scopes["label"] = np.asarray(labels["labels"]) == k
         claims.append(_claim(k, similarity.for_cluster(k), cluster, scopes, boxed))
         left[cluster.members] = False

@@ -8,6 +8,8 @@ import numpy as np
 
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.faces import EPS
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
 
 
@@ -17,11 +19,13 @@ def belonging(
     labels: Ints,
     options: SolverOptions,
     monitor: Monitor,
+    peeled: bool = False,
 ) -> tuple[list[DominantSet], Ints]:
     """The dominant set of each label, all of whose members have that label.
 
     A set of all objects whose members have its label is one of the objects with that label, too. Where some
-    have another label, the set is solved again among the objects of the label, at the same shift.
+    have another label, the set is solved again among the objects of the label, at the same shift. So is a set
+    that is none of all objects, because it was found among those that earlier sets had left.
 
     Parameters
     ----------
@@ -35,6 +39,8 @@ def belonging(
         Those of the dominant sets.
     monitor : Monitor
         At its time limit sets are as good as they are by then.
+    peeled : bool, default=False
+        Whether each set was found among the objects that the sets before it left.
 
     Returns
     -------
@@ -49,10 +55,11 @@ def belonging(
         options = replace(options, algorithm="auto")
     for k, cluster in enumerate(clusters):
         inside = labels[cluster.members] == k
-        if inside.all():
+        here = similarity.for_cluster(k)
+        if inside.all() and not (peeled and _is_joined(here, cluster)):
             continue
         mine = labels == k
-        here, among[k] = similarity.for_cluster(k), np.count_nonzero(mine)
+        among[k] = np.count_nonzero(mine)
         problem = make_problem(here, cluster.shift)
         problem.remove(np.flatnonzero(~mine))
         if best:
@@ -65,3 +72,11 @@ def belonging(
         start = Point(members, weights / weights.sum())
         found[k] = problem.solve_from(start, options.chosen_for(here, cluster.shift, 0), monitor)
     return found, among
+
+
+def _is_joined(similarity: Similarity, cluster: DominantSet) -> bool:
+    """Whether some outsider has a higher payoff than the margin allows: the set is none of all objects."""
+    payoffs = similarity.gradient(cluster.members, cluster.weights)
+    payoffs[cluster.members] = -np.inf
+    error = bounds_of(similarity).rounding_of(len(cluster)) + 4.0 * EPS * abs(cluster.shift)
+    return bool(payoffs.max() > cluster.threshold - cluster.margin + 4.0 * error)

@@ -171,14 +171,14 @@ class Copies:
         members, inverse = np.unique(self.objects[cluster.members], return_inverse=True)
         weights = np.zeros(members.size)
         np.add.at(weights, inverse, cluster.weights)
-        return replace(cluster, members=members, weights=weights)
+        return replace(cluster, members=members, weights=weights, rounding=None)
 
     def unfold_cluster(self, cluster: DominantSet) -> DominantSet:
         """The same set of copies, which share a weight equally."""
         share = np.zeros(self.counts.size)
         share[cluster.members] = cluster.weights / self.counts[cluster.members]
         members = self.copies_of(cluster.members)
-        return replace(cluster, members=members, weights=share[self.objects[members]])
+        return replace(cluster, members=members, weights=share[self.objects[members]], rounding=None)
 
     def copies_of(self, objects: Ints) -> Ints:
         """All copies of some objects."""

@@ -23,6 +23,8 @@ SAMPLED, SOME = 6_000, 40  # objects from which labels are made, and of each clu
 class OneShift(Plan):
     """Clusters that share one shift: a given one, or what suits similarities that have no tree of groups."""
 
+    peels = True
+
     def _find(self) -> None:
         similarity, request = self.similarity, self.request
         self._degrees = similarity.degrees(self.random_state)

@@ -82,7 +82,11 @@ class Plan(ABC):
         The solver's options, with the algorithm that "auto" meant.
     end : End or None
         Why there are no more clusters.
+    peels : bool
+        Whether a cluster is a dominant set among the objects that earlier ones left, not among all.
     """
+
+    peels = False
 
     def __init__(
         self, similarity: Any, request: Request, random_state: np.random.RandomState, monitor: Monitor

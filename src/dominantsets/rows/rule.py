@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     @property
     def falls(self) -> Floats:
         """z, above which an object of each cluster is noise."""
-        least, tails = np.minimum(self.least, 1.0), self.cores.tails
+        least, tails = np.clip(self.least, 0.0, 1.0), self.cores.tails
         if tails is None:
             unlikely = gammainccinv(0.5 * self.dimension, least)
         else:

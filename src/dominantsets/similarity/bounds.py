@@ -58,6 +58,11 @@ class Bounds:
         """
         return 2.0 * (m + self.terms + 16.0) * EPS * self.magnitude
 
+    @property
+    def encloses(self) -> bool:
+        """Whether ``rounding_of`` bounds every error, as it does for similarities that are given."""
+        return self.of.stored is not None or self.of.is_sparse
+
     def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
         """Bounds of distances between rows: of members, and of an outsider at the margin from these.
 

@@ -130,7 +130,8 @@ def as_similarity(X: Any, affinity: Any = "precomputed", *, device: Any = None, 
         _check_params(name, params, known=[])
         if sp.issparse(X):
             return Graph(X)
-        made = Dense(X if isinstance(X, np.memmap) else np.asarray(X))
+        X = X if isinstance(X, np.memmap) else np.asarray(X)
+        made = Dense(X)
         warn_of_distances(X)
         return made
     if name == "precomputed_distance":

@@ -152,6 +152,10 @@ class LowRankBounds(RowBounds):
             return np.atleast_1d(self.of.least_own + shift)
         return np.asarray(self.of.self_similarities(objects) + shift)
 
+    @property
+    def encloses(self) -> bool:
+        return self.of.in_memory
+
     def extents(self, radius: float | None, margin: float) -> tuple[float, float] | None:
         """Members of a ball are at most its diameter apart; an outsider at the margin lies just outside.
 

@@ -73,6 +73,10 @@ class RowBounds(Bounds):
     def terms(self) -> int:
         return self.of.rows.d
 
+    @property
+    def encloses(self) -> bool:
+        return False  # exponentials and roots have errors of their own
+
 
 bounds_of.register(OfRows, RowBounds)
 

@@ -82,6 +82,7 @@ def certify(
         global_gap=2.0 * (gap + problem.payoff_error(x)) if outcome.best or whole else None,
         unit=seen.unit,
         undecided=verdict.undecided,
+        rounding=problem.enclosure(x),
     )
 
 

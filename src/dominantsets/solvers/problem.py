@@ -254,6 +254,13 @@ class Problem:
         own = float(np.max(np.abs(self.shift_of(x.support))) * x.weights.max())
         return float(self.bounds.rounding_of(x.support.size)) + 4.0 * EPS * own
 
+    def enclosure(self, x: Point) -> float | None:
+        """How far f and payoffs may be off at most, in sums of any order; None where that is not known."""
+        if self.extra is not None or not self.bounds.encloses:
+            return None
+        m, largest = x.support.size, float(x.weights.max())
+        return self.bounds.rounding_of(m) + (m + 8.0) * EPS * abs(self.shift) * largest
+
     def face_of(self, objects: Ints, room: float | None, radius: float | None, margin: float) -> Face:
         """What is proved of f on the simplex of some objects.
 

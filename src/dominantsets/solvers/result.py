@@ -235,6 +235,18 @@ class DominantSet:
     undecided : ndarray of int
         Objects for which rounding cannot tell whether they are members of the strict maximum: outsiders with
         a payoff that cannot be told from f, and members with a weight that cannot be told from 0.
+    rounding : float or None
+        How far f and each payoff may be off by rounding, at most. None where that is not known: for kernels,
+        distances and functions, data that are not in memory, weighted objects and sets around seeds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dominantsets import solve
+    >>> S = np.array([[0.0, 2, 2, 1], [2, 0, 2, 1], [2, 2, 0, 1], [1, 1, 1, 0]])
+    >>> low, high = solve(S).margin_bounds  # each of three objects has the payoff 4/3, the fourth 1
+    >>> low <= 1 / 3 <= high, high - low < 1e-12
+    (True, True)
     """
 
     members: Ints
@@ -253,6 +265,7 @@ class DominantSet:
     global_gap: float | None = None
     unit: float = 0.0
     undecided: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    rounding: float | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -274,6 +287,22 @@ class DominantSet:
         if self.global_gap is None:
             return ""
         return ", proven best" if self.proven else f", at most {self.global_gap:.3g} below the best"
+
+    def _enclosed(self, number: float, least: float = -np.inf) -> tuple[float, float] | None:
+        """An interval around a difference of two payoffs."""
+        if self.rounding is None:
+            return None
+        return max(least, number - 2.0 * self.rounding), number + 2.0 * self.rounding
+
+    @property
+    def gap_bounds(self) -> tuple[float, float] | None:
+        """An interval that contains the gap of these weights in exact arithmetic; None where unknown."""
+        return self._enclosed(self.gap, 0.0)
+
+    @property
+    def margin_bounds(self) -> tuple[float, float] | None:
+        """An interval that contains the margin of these weights in exact arithmetic; None where unknown."""
+        return self._enclosed(self.margin)
 
     @property
     def exemplar(self) -> int:

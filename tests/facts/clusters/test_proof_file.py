@@ -87,6 +87,14 @@ def test_peeling_sets_small_sets_aside(tmp_path, capsys):
     assert code == 0, text
 
 
+@pytest.mark.parametrize("noise", [None, 0.0, 0.2])
+def test_no_noise_and_a_share_of_it(noise, X, saved, tmp_path, capsys):
+    files = DominantSets(3, affinity="sqeuclidean", noise=noise).fit(X).certify(str(tmp_path / "fit.cert"))
+    code, text = check(capsys, files[0], saved)
+    assert code == 0, text
+    assert "file labels: holds" in text
+
+
 def test_sets_of_other_data_are_refused(X, tmp_path):
     cluster = solve(as_similarity(X, "sqeuclidean"))
     with pytest.raises(ValueError, match="is no set of this similarity: its value is"):

@@ -126,3 +126,19 @@ def test_a_spectrum_and_a_list_agree_at_every_whole_shift():
         assert found.complete
         several = {tuple(one.members.tolist()) for one in found if len(one) > 1}
         assert {tuple(spectrum.members(k).tolist()) for k in spectrum.at(float(shift))} == several
+
+
+def test_ties_of_a_path_hide_no_set():
+    """Three equal rows and two others: the set of the copies is a strict maximum in spite of ties."""
+    X = np.array([7.0, 3.0, 7.0, 7.0, 4.0])[:, None]
+    S, shift = as_similarity(X, "path"), 6.0
+    D = np.abs(X - X.T)
+    for k in range(5):  # Floyd and Warshall: the longest step of the best chain
+        D = np.minimum(D, np.maximum.outer(D[:, k], D[k]))
+    B = [[Fraction(float(v)) for v in row] for row in D.max() - D]
+    for i in range(5):
+        B[i][i] = -Fraction(shift)
+    found = dominant_sets(S, shift=shift)
+    assert found.complete
+    assert {tuple(one.members.tolist()) for one in found} == set(maxima_of(B)[0])
+    assert len(found) == 1

@@ -108,3 +108,21 @@ def test_a_cluster_all_of_whose_objects_are_in_others_is_left_out_with_a_warning
         model = DominantSets(40, affinity="rbf").fit(X)
     assert model.n_clusters_ < 40
     assert_belong(model)
+
+
+@pytest.mark.parametrize(("shift", "algorithm"), [(0.5, "auto"), (2.0, "auto"), ("auto", "pairwise")])
+@pytest.mark.parametrize("seed", range(6))
+def test_sets_that_earlier_ones_left_objects_to_are_sets_of_all_objects_or_of_their_label(
+    shift, algorithm, seed
+):
+    """Where the table says "all", no object outside gains by joining, not even one of an earlier set."""
+    X, _ = data_of("rbf", 100, seed)
+    A = as_similarity(X, "rbf").toarray()
+    model = fitted("rbf", 100, seed, shift=shift, n_clusters=5, solver_params={"algorithm": algorithm})
+    labels = model.labels_
+    for k, (row, c) in enumerate(zip(model.selection_.rows, model.clusters_, strict=True)):
+        payoffs = A[:, c.members] @ c.weights
+        outside = np.ones(100, dtype=bool) if row.among == 100 else labels == k
+        outside[c.members] = False
+        best = payoffs[outside].max(initial=-np.inf)
+        assert c.margin == pytest.approx(c.threshold - best, abs=1e-12)

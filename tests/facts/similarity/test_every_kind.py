@@ -106,3 +106,8 @@ def test_approximate_neighbours_are_nearly_the_exact_ones(k):
     some, every = np.arange(0, 3_000, 97), np.arange(3_000)
     seen, known = near.cross(X[some], every), near.block(some, every)
     assert ((seen > 0)[known == 1.0]).mean() > 0.95
+
+
+def test_a_matrix_may_be_a_list_of_lists():
+    rows = [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    np.testing.assert_array_equal(as_similarity(rows).toarray(), rows)
