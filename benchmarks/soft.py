@@ -1,9 +1,9 @@
 """Are soft labels calibrated? The share of objects that are right, by the largest number of their row.
 
-Run ``python benchmarks/soft.py --seeds 20000:20120``; it prints a table and writes results/soft.json. Sets are
-those of ``_drawn.py`` with at least two groups, and ``DominantSets(k)`` is fitted with all defaults. A column
-stands for the group that most of its objects are of, the last one for noise; an object is right if it is of
-that group. Nothing was chosen on these seeds.
+Run ``python benchmarks/soft.py --seeds 20000:20120``; it prints a table and writes results/soft.json. Sets
+are those of ``_drawn.py`` with two groups or more, and ``DominantSets(k)`` is fitted with all defaults. A
+column stands for the group that most of its objects are of, the last one for noise; an object is right if it
+is of that group. Nothing was chosen on these seeds.
 """
 
 from __future__ import annotations

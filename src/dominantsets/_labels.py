@@ -34,7 +34,7 @@ from dominantsets.labels.average import (
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.noise import FAR
 from dominantsets.labels.partition import Partition, Renumbered, memberships_of
-from dominantsets.labels.soft import alone, as_labelled
+from dominantsets.labels.soft import alone, as_labelled, as_stable
 from dominantsets.labels.stated import stated_scores
 from dominantsets.labels.why import Why, why
 from dominantsets.similarity import Similarity
@@ -375,7 +375,9 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
 
         Round groups and ellipses have the posteriors of the mixture that gives labels. Groups of any shape
         have votes: a half for the object's label, a tenth for that of each of its five nearest neighbors; on
-        a network the other half is shared as its edges are. With ``assign=None`` or "average" a label has 1.
+        a network the other half is shared as its edges are. With ``affinity="auto"`` all numbers are drawn to
+        the sizes of the clusters as far as subsamples find others. With ``assign=None`` or "average" a label
+        has 1.
 
         Parameters
         ----------
@@ -408,7 +410,10 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         """Soft labels of objects with these labels; those of all objects of the fit are ``known``."""
         if self._rule is None or not self.n_clusters_:
             return alone(labels, self.n_clusters_)
-        return as_labelled(self._rule.soft(self.similarity_, known, self.n_clusters_, labels, new), labels)
+        found = self._rule.soft(self.similarity_, known, self.n_clusters_, labels, new)
+        if self.choice_ is not None and self.choice_.expected_agreement is not None:
+            found = as_stable(found, known, self.choice_.taken.reproduced)
+        return as_labelled(found, labels)
 
     def score_samples(self, X: Any) -> Floats:
         """How typical new objects are of the data: minus their isolation, see ``outlier_scores_``.

@@ -300,6 +300,8 @@ class DominantSets(
         """
         self.__dict__.pop("_copies", None)
         empty = without_direction(X, self.affinity, self.affinity_params)
+        if "_earlier" in self.__dict__:  # rows of a stream have no weights
+            empty = None
         if empty is not None and not empty.all():
             warn(f"{empty.sum()} of {empty.size} rows are all 0 and have no direction: they are labelled -1.")
             sample_weight = ~empty if sample_weight is None else np.where(empty, 0.0, sample_weight)

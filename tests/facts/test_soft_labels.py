@@ -112,6 +112,18 @@ def test_votes_of_neighbors_at_a_border():
         np.testing.assert_allclose(soft[i], expected)
 
 
+def test_clusters_that_are_not_stable_are_less_likely():
+    """Six clusters asked of a flat square: subsamples find others, so that no object is sure."""
+    X = np.random.default_rng(0).uniform(size=(400, 2))
+    model = DominantSets(6).fit(X)
+    t = model.choice_.taken.reproduced
+    assert t < 0.9
+    sizes = np.bincount(model.labels_, minlength=7) / 400.0
+    named = DominantSets(6, affinity=model.affinity_, affinity_params=model.affinity_params_).fit(X)
+    np.testing.assert_array_equal(named.labels_, model.labels_)
+    np.testing.assert_allclose(model.soft_labels_, t * named.soft_labels_ + (1.0 - t) * sizes, atol=1e-9)
+
+
 def test_copies_and_objects_without_weight():
     X, _ = make_blobs(60, centers=2, random_state=0)
     weights = np.arange(60) % 3

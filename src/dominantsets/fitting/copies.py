@@ -75,7 +75,9 @@ def without_direction(X: Any, affinity: Any, params: dict[str, Any] | None) -> F
 
 
 def _rows(X: Any) -> Any:
-    """X as what has rows: lists become arrays."""
+    """X as what has rows: lists become arrays, and sparse matrices CSR."""
+    if sp.issparse(X):
+        return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
 
 

@@ -1,7 +1,8 @@
 """Soft labels: how likely an object is in each cluster, or in none; rows add up to 1.
 
 The last column is noise. Mixtures have posteriors (:mod:`dominantsets.labels.mixture`). Groups of any shape
-have votes: the label of an object has a half of them, its five nearest neighbors a tenth each.
+have votes: the label of an object has a half of them, its five nearest neighbors a tenth each. Clusters that
+subsamples do not confirm are less likely than that: what they lack is shared by the sizes of all clusters.
 """
 
 from __future__ import annotations
@@ -37,6 +38,13 @@ def posteriors(logs: Floats, behind: Floats, before: Floats) -> Floats:
     parts = np.exp(logs - logs.max(axis=1, keepdims=True))
     parts *= ((1.0 - noise) / parts.sum(axis=1))[:, None]
     return np.column_stack([parts, noise])
+
+
+def as_stable(soft: Floats, labels: Ints, stability: float) -> Floats:
+    """The same, drawn to the shares of the clusters as far as they are not stable."""
+    t = min(1.0, max(0.0, stability))
+    sizes = np.bincount(np.where(labels < 0, soft.shape[1] - 1, labels), minlength=soft.shape[1])
+    return t * soft + (1.0 - t) * sizes / max(1, labels.size)
 
 
 def as_labelled(soft: Floats, labels: Ints) -> Floats:
