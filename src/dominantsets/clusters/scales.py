@@ -85,6 +85,11 @@ class Scales:
                 break
             size = closer or int(1.5 * needed)
 
+    @property
+    def all_significant(self) -> bool:
+        """Whether all groups are significant, because no number was asked for."""
+        return self._wanted is None
+
     def _closer(self) -> int:
         """The size of a larger sample, where groups are hardly seen in this one and a tree costs little.
 
@@ -276,7 +281,9 @@ class Scales:
 
     def shift(self, kappa: float) -> float:
         """The shift for all objects at which a ball of the sample is a cluster of them."""
-        return kappa * self.n / self.objects.size - self.sample.own
+        own = self.sample.own
+        # copies are a set at every small kappa, which rounding must not make 0
+        return max(kappa * self.n / self.objects.size - own, 4.0 * float(np.spacing(abs(own))) - own)
 
     @property
     def has_clouds(self) -> bool:

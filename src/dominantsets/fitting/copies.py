@@ -165,8 +165,8 @@ class Copies:
         return out
 
     def fold_objects(self, copies: Ints) -> Ints:
-        """The objects of copies, in increasing order."""
-        return np.unique(self.objects[copies])
+        """The objects whose first copies are among these, in increasing order."""
+        return np.sort(self.objects[np.intersect1d(copies, self.firsts)])
 
     def fold_cluster(self, cluster: DominantSet) -> DominantSet:
         """The same set of objects, the weights of copies added up."""

@@ -48,7 +48,8 @@ class Points(Plan):
         # directions have no noise to be judged
         judged = noise == "auto" and located(self.similarity).has_clouds
         why = scales.hidden(len(balls)) if judged else ""
-        starts, sure = starts_of(scales, balls), starts_of(scales, scales.significant)
+        starts = starts_of(scales, balls)
+        sure = None if scales.all_significant else starts_of(scales, scales.significant)
         dimension = 1.0 if scales.tree is None else scales.tree.dimension
         return by_clouds(self, scales.objects, scales.sample, starts, dimension, noise, why, sure)
 
