@@ -200,8 +200,8 @@ def million(n: int = MILLION) -> Story:
     matrix = 8 * n * n / 1e12
     story = Story(
         f"{n:,} points",
-        "Five classes and a sixth of noise, features to labels, with affinity='sqeuclidean'; the matrix would "
-        f"take {matrix:,.0f} TB.",
+        "Five classes and a sixth of noise, features to labels, with affinity='sqeuclidean'; the matrix "
+        f"would take {matrix:,.0f} TB.",
         [_row("DominantSets(5)", y, model.labels_, seconds)],
     )
     some = rng.choice(n, min(n, 30_000), replace=False)
