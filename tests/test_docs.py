@@ -426,3 +426,29 @@ def test_what_a_page_points_at_is_there(page):
     named = re.findall(r"\b(?:src|tests|benchmarks|docs|examples)/[\w/.-]+\.(?:py|md|json|png)\b", text)
     missing += [path for path in named if not (ROOT / path).exists()]
     assert not missing, missing
+
+
+def test_figures_of_noise_are_those_of_the_result_files():
+    """The tables of docs/noise.md: means over odd seeds, and how often soft labels are right."""
+    page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
+    odd, soft = result("noise")["odd seeds"], result("soft")
+    shapes, normal = ("moons", "circles", "spirals", "curves"), ("round", "long")
+    columns = [
+        lambda family, share: share == "0%",
+        lambda family, share: share != "0%" and family.split(",")[0] in shapes,
+        lambda family, share: share != "0%" and family.split(",")[0] in normal,
+        lambda family, share: share != "0%" and family.startswith("t"),
+    ]
+    for method in ("DominantSets()", "DominantSets(k)", "HDBSCAN 5", "HDBSCAN 15"):
+        cells = re.findall(rf"^\| `{re.escape(method)}` \| (.+) \|$", page, flags=re.M)[0].split(" | ")
+        for cell, chosen in zip(cells, columns, strict=True):
+            values = [
+                row[method][0] for f, rows in odd.items() for share, row in rows.items() if chosen(f, share)
+            ]
+            assert cell == f"{sum(values) / len(values):.2f}"
+    rows = re.findall(r"^\| (0\.\d) to \d\.\d \| (.+) \| (.+) \|$", page, flags=re.M)
+    assert len(rows) == 6
+    for start, *cells in rows:
+        for kind, cell in zip(("posteriors", "votes"), cells, strict=True):
+            found = next((row for row in soft[kind] if row["from"] == float(start)), None)
+            assert cell == ("–" if found is None else f"{found['right']:.2f} ({found['objects']:,})")

@@ -386,7 +386,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
 
         Returns
         -------
-        ndarray of shape (n_new, n_clusters_ + 1)
+        ndarray of shape (n_new, K + 1)
             Rows add up to 1; the last column is noise. It has at least a half of what is labelled noise, and
             at most a half of all others.
 
