@@ -8,7 +8,9 @@ logarithm of the conductances of its clusters on a graph of neighbors
 .. math:: t - 0.04\,\bar c + 0.1 \log k + 0.3\,b
 
 is taken, where b is 1 if the affinity finds a background that the subsamples confirm (t of the labels with
-noise is at least 0.8), and 0 otherwise.
+noise is at least 0.8), and 0 otherwise. A finer candidate is taken instead if it is *clear*: t is at least
+0.97, and the mean conductance at most 0.01. Groups of groups may be farther apart than the groups. Around a
+background there is no such exception.
 
 If k is given, there is one candidate per affinity. If k is unknown, every affinity is tried at the number of
 clusters that it finds by itself, and at the number of components that a mixture of normal distributions has
@@ -52,6 +54,7 @@ BELIEVED = 0.5  # agreement of subsamples about a background, from which objects
 CONFIRMED = 0.8  # agreement from which a background counts for a candidate
 APART, MANY, NOISE = 0.04, 0.1, 0.3  # weights of separation, log k and a background (benchmarks/judge.py)
 STABLE = 0.4  # stability that an answer has at least, if k is unknown (benchmarks/judge.py)
+CLEAR, SEPARATE = 0.97, 0.01  # least stability and largest mean conductance of clusters that are clear
 DIGITS = 6  # of a score: candidates that differ by less are equal, and the first of them is taken
 CERTAIN = 0.8  # certainty of a mixture from which it is an answer by itself (docs/decisions.md)
 MISSING = 2.0  # taken off for each cluster that is missing: more than stability and separation can bring
@@ -103,6 +106,11 @@ class TriedAffinity:
     def is_noise_doubtful(self) -> bool:
         """Whether subsamples find another background."""
         return self.noise_stability < BELIEVED
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether its clusters are so stable and so separate that no coarser ones are better."""
+        return self.reproduced >= CLEAR and self.separation <= math.log(SEPARATE)
 
     @property
     def title(self) -> str:
@@ -413,19 +421,24 @@ class _Judge:
         return self._background if objects is None else self._background.part(objects)
 
     def _best(self) -> Choice:
-        """The candidate with the highest score; of equal ones the first."""
+        """The candidate with the highest score (of equal ones the first), or a finer one that is clear."""
         best = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
+        finer = [c for c in self._tried if c.is_clear and c.n_clusters > best.n_clusters]
+        if best.noise and not best.is_noise_doubtful:  # the background may be one of the finer clusters
+            finer = []
+        coarse = best
+        if finer:
+            best = max(finer, key=lambda c: (c.n_clusters, round(c.score, DIGITS)))
         if self._wanted is None and best.reproduced < STABLE:
             found = f"{best.title} with {best.n_clusters} clusters has the highest score"
             return self.usual(f"{found}, but is not stable ({best.reproduced:.2f}): one cluster.", 1)
         conductance = np.exp(best.separation)
-        reason = (
-            f"{best.title} with {best.n_clusters} clusters has the highest score: its clusters are stable "
-        )
-        reason += (
-            f"(adjusted Rand index with subsamples {best.stability:.2f}) and separate (mean conductance "
-        )
-        reason += f"{conductance:.2g})"
+        reason = f"{best.title} with {best.n_clusters} clusters has the highest score"
+        if finer:
+            reason = f"{best.title} with {best.n_clusters} clusters is clear, and finer than {coarse.title} "
+            reason += f"with {coarse.n_clusters}, which has the highest score"
+        reason += f": its clusters are stable (adjusted Rand index with subsamples {best.stability:.2f}) "
+        reason += f"and separate (mean conductance {conductance:.2g})"
         if best.noise and not best.is_noise_doubtful:
             reason += f", in a background of {best.noise:.0%} (with it {best.noise_stability:.2f})"
         tried = [*self._tried, *self._dropped]

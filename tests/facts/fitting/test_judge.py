@@ -163,6 +163,16 @@ def test_four_groups_of_six_are_four():
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
+def test_groups_of_groups_are_no_answer_where_groups_are_clear():
+    """One of eight groups is far from all others: two clusters are most separate, eight are as stable."""
+    X, y = make_blobs(1_000, centers=8, n_features=5, cluster_std=2.0, random_state=0)
+    model = DominantSets().fit(X)
+    assert model.n_clusters_ == 8
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert max(c.score for c in model.choice_.candidates) > model.choice_.taken.score
+    assert "clusters is clear, and finer than" in model.choice_.reason
+
+
 def test_groups_that_overlap_are_counted_by_a_mixture():
     """Nine round groups, three deviations apart: no affinity sees nine by itself."""
     rng = np.random.default_rng(0)
