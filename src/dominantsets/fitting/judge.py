@@ -9,8 +9,8 @@ logarithm of the conductances of its clusters on a graph of neighbors
 
 is taken, where b is 1 if the affinity finds a background that the subsamples confirm (t of the labels with
 noise is at least 0.8), and 0 otherwise. A finer candidate is taken instead if it is *clear*: t is at least
-0.97, and the mean conductance at most 0.01. Groups of groups may be farther apart than the groups. Around a
-background there is no such exception.
+0.95, and another affinity has nearly the same clusters at this k (adjusted Rand index at least 0.95). Groups
+of groups may be farther apart than the groups, while arcs of one curve are not found twice.
 
 If k is given, there is one candidate per affinity. If k is unknown, every affinity is tried at the number of
 clusters that it finds by itself, and at the number of components that a mixture of normal distributions has
@@ -54,7 +54,7 @@ BELIEVED = 0.5  # agreement of subsamples about a background, from which objects
 CONFIRMED = 0.8  # agreement from which a background counts for a candidate
 APART, MANY, NOISE = 0.04, 0.1, 0.3  # weights of separation, log k and a background (benchmarks/judge.py)
 STABLE = 0.4  # stability that an answer has at least, if k is unknown (benchmarks/judge.py)
-CLEAR, SEPARATE = 0.97, 0.01  # least stability and largest mean conductance of clusters that are clear
+CLEAR = 0.95  # least stability of clear clusters, and agreement with another affinity (benchmarks/judge.py)
 DIGITS = 6  # of a score: candidates that differ by less are equal, and the first of them is taken
 CERTAIN = 0.8  # certainty of a mixture from which it is an answer by itself (docs/decisions.md)
 MISSING = 2.0  # taken off for each cluster that is missing: more than stability and separation can bring
@@ -106,11 +106,6 @@ class TriedAffinity:
     def is_noise_doubtful(self) -> bool:
         """Whether subsamples find another background."""
         return self.noise_stability < BELIEVED
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether its clusters are so stable and so separate that no coarser ones are better."""
-        return self.reproduced >= CLEAR and self.separation <= math.log(SEPARATE)
 
     @property
     def title(self) -> str:
@@ -262,6 +257,7 @@ class _Judge:
     def __init__(self, sample: Sample, n_clusters: int | None, monitor: Monitor) -> None:
         self._sample, self._wanted, self._monitor = sample, n_clusters, monitor
         self._tried: list[TriedAffinity] = []
+        self._found: list[Ints] = []  # labels of the sample without noise, one for each that was tried
         self._dropped: list[TriedAffinity] = []
         self._own: dict[str, int] = {}  # number of clusters that each affinity finds by itself
         self._own_labels: dict[str, list[Ints]] = {}  # without noise and with it
@@ -371,6 +367,7 @@ class _Judge:
         score += NOISE if noise and noisy >= CONFIRMED else 0.0
         score -= MISSING * max(number - count, 0)
         self._tried.append(replace(candidate, score=score))
+        self._found.append(here.plain[0])
 
     def _clusters(self, way: Way, number: int) -> _Found:
         """The clusters of an affinity, in the sample and in subsamples."""
@@ -420,23 +417,52 @@ class _Judge:
             self._background = find_background(similarity)
         return self._background if objects is None else self._background.part(objects)
 
+    def _clear(self, coarse: TriedAffinity) -> tuple[TriedAffinity, str] | None:
+        """The finest candidate that is clear and finer than another, and an affinity that agrees with it."""
+        order = sorted(self._tried, key=lambda c: (-c.n_clusters, -round(c.score, DIGITS)))
+        for candidate in order:
+            if candidate.n_clusters > coarse.n_clusters and candidate.reproduced >= CLEAR:
+                same = self._same(candidate)
+                if same is not None:
+                    return candidate, same
+        return None
+
+    def _same(self, candidate: TriedAffinity) -> str | None:
+        """Another affinity that has nearly the same clusters at the same number of them."""
+        number = candidate.n_clusters
+        found = self._found[self._tried.index(candidate)]
+        tried = {
+            other.title: labels
+            for other, labels in zip(self._tried, self._found, strict=True)
+            if other.n_clusters == number
+        }
+        for way in self._sample.ways(number):
+            title = _title(way)
+            if title == candidate.title or (title not in tried and way[0] == "ellipses"):
+                continue
+            try:
+                labels = tried[title] if title in tried else self._labels(way, None, number, None)[0]
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+                continue  # it dropped out of the comparison, too
+            if adjusted_rand_score(found, labels) >= CLEAR:
+                return title
+        return None
+
     def _best(self) -> Choice:
         """The candidate with the highest score (of equal ones the first), or a finer one that is clear."""
-        best = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
-        finer = [c for c in self._tried if c.is_clear and c.n_clusters > best.n_clusters]
-        if best.noise and not best.is_noise_doubtful:  # the background may be one of the finer clusters
-            finer = []
-        coarse = best
-        if finer:
-            best = max(finer, key=lambda c: (c.n_clusters, round(c.score, DIGITS)))
+        coarse = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
+        clear = self._clear(coarse)
+        best, same = clear or (coarse, "")
         if self._wanted is None and best.reproduced < STABLE:
             found = f"{best.title} with {best.n_clusters} clusters has the highest score"
             return self.usual(f"{found}, but is not stable ({best.reproduced:.2f}): one cluster.", 1)
         conductance = np.exp(best.separation)
         reason = f"{best.title} with {best.n_clusters} clusters has the highest score"
-        if finer:
-            reason = f"{best.title} with {best.n_clusters} clusters is clear, and finer than {coarse.title} "
-            reason += f"with {coarse.n_clusters}, which has the highest score"
+        if same:
+            reason = (
+                f"{best.title} with {best.n_clusters} clusters is clear ({same} has nearly the same), and "
+            )
+            reason += f"finer than {coarse.title} with {coarse.n_clusters}, which has the highest score"
         reason += f": its clusters are stable (adjusted Rand index with subsamples {best.stability:.2f}) "
         reason += f"and separate (mean conductance {conductance:.2g})"
         if best.noise and not best.is_noise_doubtful:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -27,6 +27,7 @@ FACTOR_WORK = 2e9  # multiplications up to which a graph is factored, if its pie
 FLAT = 3  # features up to which factors of any neighbour graph stay sparse
 RIDGE = 1e-5  # added to the matrix that is factored, which has an eigenvalue 0
 ROUNDS, CLOSE = 100, 1e-7  # of subspace iteration, and the residual at which it ends
+ROUGH = 0.01  # residual over the rate at which it ends where only a gap is looked for
 FIRST, LAST = 64, 512  # eigenvalues that are looked at for a gap: so many, then twice as many, up to so many
 GAP = 6.0  # from one rate to the next: 4, and half as much again for chance (benchmarks/diffusion.py)
 SLOWER = 1.0 / 3.0  # of the rate of one cloud: that of flat and lopsided ones was never below 0.44 of it
@@ -41,15 +42,20 @@ def normalised(W: sp.csr_array) -> tuple[sp.csr_array, Floats]:
     return sp.csr_array(halves @ W @ halves), roots
 
 
-def slowest(N: sp.csr_array, count: int, n_features: int) -> tuple[Floats, Floats]:
-    """The largest eigenvalues of N, falling, and their eigenvectors."""
+def slowest(
+    N: sp.csr_array, count: int, n_features: int, *, rough: float = 0.0, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """The largest eigenvalues of N, falling, and their eigenvectors.
+
+    ``rough`` is an error of the rates, over the rates, that is small enough; ``start`` is near the vectors.
+    """
     n = N.shape[0]
     if n <= max(DENSE_LIMIT, 3 * count):
         values, vectors = eigh(N.toarray(), subset_by_index=[n - count, n - 1])
     elif n_features <= FLAT or _work(N) <= FACTOR_WORK:
         values, vectors = _by_factors(N, count)
     else:
-        values, vectors = _by_filter(N, count)
+        values, vectors = _by_filter(N, count, rough, start)
     order = np.argsort(-values, kind="stable")
     return np.minimum(values[order], 1.0), vectors[:, order]
 
@@ -67,6 +73,10 @@ def _start(n: int, count: int) -> Floats:
     return np.random.RandomState(0).uniform(-1.0, 1.0, (n, count))
 
 
+def _orthonormal(V: Floats) -> Floats:
+    return np.asarray(qr(V, mode="economic", overwrite_a=True, check_finite=False)[0])
+
+
 def _by_factors(N: sp.csr_array, count: int) -> tuple[Floats, Floats]:
     n = N.shape[0]
     L = sp.csc_array(sp.eye_array(n) * (1.0 + RIDGE) - N)
@@ -82,19 +92,19 @@ def _by_factors(N: sp.csr_array, count: int) -> tuple[Floats, Floats]:
     return 1.0 + RIDGE - values, vectors
 
 
-def _by_filter(N: sp.csr_array, count: int) -> tuple[Floats, Floats]:
+def _by_filter(N: sp.csr_array, count: int, rough: float, start: Floats | None) -> tuple[Floats, Floats]:
     n = N.shape[0]
     block = min(n, count + max(8, count // 4))
-    V = np.linalg.qr(_start(n, block))[0]
+    V = _orthonormal(_start(n, block) if start is None else start[:, :block])
     bound = 0.0
     values = np.zeros(block)
     for _ in range(ROUNDS):
-        V = np.linalg.qr(_filtered(N, V, bound))[0]
+        V = _orthonormal(_filtered(N, V, bound))
         image = N @ V
         values, turn = eigh(V.T @ image)
         V, image = V @ turn, image @ turn
         residuals = np.linalg.norm(image - V * values, axis=0)[-count:]
-        if residuals.max() <= CLOSE:
+        if (residuals <= np.maximum(rough * (1.0 - values[-count:]), CLOSE)).all():
             break
         bound = max(float(values[0]), -0.9)
     return values[-count:], V[:, -count:]
@@ -117,12 +127,12 @@ def slowest_by_gap(N: sp.csr_array, n_features: int, one: float) -> tuple[Floats
     n = N.shape[0]
     count = min(n, FIRST)
     while True:
-        values, vectors = slowest(N, count, n_features)
+        values, vectors = slowest(N, count, n_features, rough=ROUGH)
         mu = 1.0 - values
         found = number_of_groups(mu, one)
         seen = 8 * found <= 7 * count and mu[-1] >= SLOWER * one  # what comes after the groups, too
         if seen or count >= min(n, LAST):
-            return values[:found], vectors[:, :found]
+            return slowest(N, found, n_features, start=vectors)
         count = min(2 * count, n, LAST)
 
 

@@ -170,7 +170,7 @@ def test_groups_of_groups_are_no_answer_where_groups_are_clear():
     assert model.n_clusters_ == 8
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert max(c.score for c in model.choice_.candidates) > model.choice_.taken.score
-    assert "clusters is clear, and finer than" in model.choice_.reason
+    assert "clusters is clear (" in model.choice_.reason
 
 
 def test_groups_that_overlap_are_counted_by_a_mixture():
