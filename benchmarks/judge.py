@@ -1,13 +1,13 @@
 """Rules by which ``affinity="auto"`` may take an affinity and a number of clusters, and the one that it has.
 
-    python benchmarks/judge.py candidates --seeds 0:470   # every affinity at every number: what rules look at
+    python benchmarks/judge.py candidates --seeds 0:400   # what is compared, and what rules may look at
     python benchmarks/judge.py calls --seeds 20000:20200  # DominantSets() and DominantSets(k) beside rivals
     python benchmarks/judge.py nulls --seeds 0:1500       # sets without groups: how many clusters are found
     python benchmarks/judge.py tables                     # of what is there: results/judge.json
 
-Sets are drawn by ``_drawn.py``. Even seeds below 1,000 are for choosing, others for reporting; the shapes and
-tables of DOMINANTSETS_DATA (at most 2,000 objects, tables z-scored) were not chosen on. Lines are kept in
-build/.
+Sets are drawn by ``_drawn.py``, and 60 by scikit-learn's ``make_blobs``. Even seeds below 1,000 are for
+choosing, others for reporting; the curves of ``_curves.py`` and the shapes and tables of DOMINANTSETS_DATA
+(at most 2,000 objects, tables z-scored) were not chosen on. Lines are kept in build/.
 """
 
 from __future__ import annotations
@@ -31,24 +31,23 @@ if __name__ == "__main__":
     pin_threads(1)
 import numpy as np
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 import _drawn
+from _curves import curves
 from _real import available, folder, shape, shape_names
 from dominantsets import DominantSets
-from dominantsets.fitting.mixtures import components
-from dominantsets.fitting.separation import conductances, neighbour_graph
-from dominantsets.rows.rounding import unrounded
+from dominantsets.fitting.judge import BELIEVED, CLEAR, CONFIRMED, MISSING, STABLE, _Judge
+from dominantsets.fitting.samples import sample_of, scale_of
+from dominantsets.rows.rounding import distinct
 from dominantsets.solvers import Monitor
 
 HERE = Path(__file__).parent
 KEPT, RESULT = HERE.parent / "build", HERE / "results" / "judge.json"
-PART, PARTS = 0.7, 2
 LARGEST, LARGEST_REAL = 1_000, 2_000  # objects of a set; of more, a sample
-FEW = 10  # features up to which ellipses and mixtures are candidates, and above which an embedding is one
-NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 40, 50)
-BELIEVED, CONFIRMED = 0.5, 0.8  # as in dominantsets.fitting.judge
+BLOBS = 60  # sets of make_blobs
 RELIABLE = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)  # expected agreements, in bins
 
 Row = dict[str, Any]
@@ -69,6 +68,16 @@ def sets(kind: str, seeds: range) -> Iterator[Set]:
         family, X, y = _drawn.draw(seed)
         some = np.sort(np.random.RandomState(0).permutation(len(X))[:LARGEST])
         yield f"{family}#{seed}", X[some], [y[some]]
+    for seed in range(BLOBS):
+        r = np.random.default_rng(seed)
+        k, d, n = int(r.integers(3, 12)), int(r.integers(2, 8)), int(r.integers(200, 900))
+        width = float(r.uniform(0.5, 2.5))
+        X, y = make_blobs(n, centers=k, n_features=d, cluster_std=width, random_state=seed)
+        yield f"make_blobs#{seed}", X, [y]
+    for seed in range(4):
+        for name, X, y in curves(seed):
+            some = np.sort(random.permutation(len(X))[:LARGEST_REAL])
+            yield f"curve:{name}, {seed}", X[some], [y[some]]
     if not available():
         return
     for name in shape_names():
@@ -88,67 +97,37 @@ def agreement(labellings: list[np.ndarray], labels: np.ndarray) -> float:
     return max(float(adjusted_rand_score(y[y > -2], labels[y > -2])) for y in labellings)
 
 
-def parameters(affinity: str, number: int | None) -> dict[str, Any] | None:
-    number_of = {} if number is None else {"n_components": number}
-    return {"path": {"min_samples": 5}, "diffusion": number_of}.get(affinity)
-
-
-def labels_of(rows: np.ndarray, affinity: str, number: int | None, noise: str | None) -> np.ndarray:
-    params = parameters(affinity, number)
-    model = DominantSets(number, affinity=affinity, affinity_params=params, noise=noise)
-    return np.asarray(model.fit(rows).labels_)
-
-
 def candidates(one: Set) -> Row:
-    """Every affinity at many numbers of clusters: agreement with the truth, and what rules may look at."""
+    """What is compared, with k unknown and given: agreement with the truth, and what rules may look at."""
     name, X, labellings = one
-    n, d = X.shape
-    rows, random, k = unrounded(X), np.random.RandomState(0), number_of(labellings[0])
-    order = random.permutation(n)
-    parts = [np.sort(np.roll(order, -j * n // PARTS)[: int(PART * n)]) for j in range(PARTS)]
-    graph = neighbour_graph(rows, density=d <= FEW)
-    out: Row = {"name": name, "n": n, "d": d, "k": k, "noise": float((labellings[0] == -1).mean()), "c": []}
-    if d <= FEW:
-        mixture = components(rows, Monitor())
-        out["mixture"] = [mixture.number, mixture.certainty(rows, parts) if mixture.is_apart else 0.0]
-    numbers = {number for number in NUMBERS if number <= max(2, n // 8)} | {k, *out.get("mixture", [])[:1]}
-    for affinity in ("sqeuclidean", "path", "diffusion", "ellipses" if d <= FEW else "embedding"):
-        try:
-            own = number_of(labels_of(rows, affinity, None, "auto"))
-        except ValueError:
+    scale = scale_of(X)
+    X = X if scale is None else X / scale
+    some = distinct(X)
+    X, labellings = X[some], [y[some] for y in labellings]
+    k, noise = number_of(labellings[0]), float((labellings[0] == -1).mean())
+    out: Row = {"name": name, "n": len(X), "d": X.shape[1], "k": k, "noise": noise}
+    for key, number in (("unknown", None), ("given", k)):
+        if number == 1:
             continue
-        for number in sorted(numbers | {own}):
-            if number < 2 or number > n // 4:
-                continue
-            try:
-                found, plain = (labels_of(X, affinity, number, noise) for noise in ("auto", None))
-                again = [
-                    [labels_of(rows[p], affinity, number, noise) for noise in ("auto", None)] for p in parts
-                ]
-            except ValueError:
-                continue
-            groups = np.unique(plain, return_inverse=True)[1].reshape(-1)
-            stable, stable_plain = (
-                float(
-                    np.mean(
-                        [adjusted_rand_score(whole[p], each[j]) for p, each in zip(parts, again, strict=True)]
-                    )
-                )
-                for j, whole in enumerate((found, plain))
-            )
-            out["c"].append(
-                {
-                    "affinity": affinity,
-                    "k": int(groups.max()) + 1,
-                    "own": own == number,
-                    "ari": agreement(labellings, found),
-                    "ari0": agreement(labellings, plain),
-                    "st": stable,
-                    "st0": stable_plain,
-                    "noise": float((found < 0).mean()),
-                    "cm": float(np.log(conductances(graph, groups)).mean()),
-                }
-            )
+        judge = _Judge(sample_of(X, number, False), number, Monitor())
+        taken = judge.decide().taken
+        out[key] = [
+            {
+                "affinity": c.title,
+                "k": c.n_clusters,
+                "missing": max((number or 0) - c.n_clusters, 0),
+                "ari": agreement(labellings, found.noisy[0]),
+                "ari0": agreement(labellings, found.plain[0]),
+                "st": c.noise_stability if c.noise else c.stability,
+                "st0": c.stability,
+                "noise": c.noise,
+                "cm": c.separation,
+                "twice": c.reproduced >= CLEAR and judge._same(c) is not None,
+                "taken": c is taken,
+            }
+            for c, found in zip(judge._tried, judge._found, strict=True)
+        ]
+        out[f"{key}, one"] = taken.n_clusters <= 1
     return out
 
 
@@ -214,7 +193,7 @@ def worth(c: Row) -> float:
 def score(apart: float, many: float, noise: float) -> Callable[[Row], float]:
     def value(c: Row) -> float:
         found = reproduced(c) - apart * c["cm"] + many * np.log(max(c["k"], 1))
-        return float(found + noise * (c["noise"] > 0 and c["st"] >= CONFIRMED))
+        return float(found + noise * (c["noise"] > 0 and c["st"] >= CONFIRMED) - MISSING * c["missing"])
 
     return value
 
@@ -228,29 +207,32 @@ RULES: dict[str, Callable[[Row], float]] = {
     "stability - 0.02 c + 0.1 log k + 0.3 b": score(0.02, 0.1, 0.3),
     "stability - 0.08 c + 0.1 log k + 0.3 b": score(0.08, 0.1, 0.3),
     "separation alone": lambda c: -c["cm"],
-    "the best by the labels": worth,
 }
 TAKEN = next(iter(RULES.values()))
 
 
-def given(row: Row, rule: Callable[[Row], float], without: str = "") -> float:
-    some = [c for c in row["c"] if c["k"] == row["k"] and c["affinity"] != without]
-    return worth(max(some, key=rule)) if some else 0.0
+def clear(c: Row) -> bool:
+    """Whether the clusters are stable, and found by two affinities (as in dominantsets.fitting.judge)."""
+    return bool(c["twice"]) and reproduced(c) >= CLEAR
 
 
-def unknown(
-    row: Row, rule: Callable[[Row], float], without: str = "", own: bool = True, mixed: bool = True
+def stable_and_separate(c: Row) -> bool:
+    """Another definition, which takes arcs of thin curves, too."""
+    return reproduced(c) >= 0.97 and float(c["cm"]) <= np.log(0.01)
+
+
+def of_rule(
+    row: Row, key: str, rule: Callable[[Row], float], without: str = "", finer: Callable[[Row], bool] = clear
 ) -> float:
-    """Numbers that affinities find and that of the mixture; 0 for one cluster, 1 where there is one."""
-    number, certain = row.get("mixture", [1, 0.0]) if mixed else [1, 0.0]
-    left = [c for c in row["c"] if c["affinity"] != without]
-    found = any(c["own"] for c in left if c["affinity"] != "ellipses")
-    mixture = [c for c in left if c["k"] == number and (found or (certain >= 0.8 and row["d"] > 1))]
-    some = mixture + [c for c in left if own and found and c["own"] and c["affinity"] != "ellipses"]
-    best = max(some, key=rule, default=None)
-    if best is None or reproduced(best) < 0.4:
-        return float(row["k"] == 1)
-    return worth(best)
+    """Agreement of what a rule takes; if all objects are one cluster, 1 where that is right."""
+    one = float(row["k"] == 1)
+    some = [c for c in row[key] if c["affinity"] != without]
+    if row[f"{key}, one"] or not some:
+        return one
+    best = max(some, key=rule)
+    fine = [c for c in some if c["k"] > best["k"] and finer(c)]
+    best = max(fine, key=lambda c: (c["k"], rule(c)), default=best)
+    return one if key == "unknown" and reproduced(best) < STABLE else worth(best)
 
 
 def part_of(name: str) -> str:
@@ -258,6 +240,8 @@ def part_of(name: str) -> str:
     if ":" in name:
         return name.split(":")[0] + "s"
     seed = int(name.split("#")[1])
+    if name.startswith("make_blobs"):
+        return "make_blobs, " + ("odd", "even (chosen on)")[seed % 2 == 0]
     return "even seeds (chosen on)" if seed % 2 == 0 and seed < 1_000 else "other seeds"
 
 
@@ -275,20 +259,25 @@ def means(rows: list[Row], value: Callable[[Row], float]) -> Row:
 def tables() -> Row:
     """All figures of what is there."""
     rows, calls, nulls = (kept(name) for name in ("candidates", "calls", "nulls"))
-    names = sorted({c["affinity"] for row in rows for c in row["c"]})
     out: Row = {"machine": machine(), "sets": counts(rows)}
-    grouped = [row for row in rows if row["k"] > 1]
-    out["given"] = {name: means(grouped, lambda row, r=rule: given(row, r)) for name, rule in RULES.items()}
-    out["given, without"] = {name: means(grouped, lambda row, w=name: given(row, TAKEN, w)) for name in names}
-    out["unknown"] = {name: means(rows, lambda row, r=rule: unknown(row, r)) for name, rule in RULES.items()}
-    out["unknown"]["numbers of affinities only"] = means(rows, lambda row: unknown(row, TAKEN, mixed=False))
-    out["unknown"]["number of the mixture only"] = means(rows, lambda row: unknown(row, TAKEN, own=False))
-    out["unknown"]["best candidate and number by the labels"] = means(
-        rows, lambda row: max([worth(c) for c in row["c"]] + [float(row["k"] == 1)])
+    for key in ("given", "unknown"):
+        some = [row for row in rows if key in row]
+        names = sorted({c["affinity"] for row in some for c in row[key]})
+        out[key] = {
+            name: means(some, lambda row, r=rule, at=key: of_rule(row, at, r)) for name, rule in RULES.items()
+        }
+        out[f"{key}, without"] = {
+            name: means(some, lambda row, w=name, at=key: of_rule(row, at, TAKEN, w)) for name in names
+        }
+        out[key]["the best by the labels"] = means(
+            some, lambda row, at=key: max([worth(c) for c in row[at]] + [float(row["k"] == 1)])
+        )
+    out["unknown"]["no finer clusters"] = means(
+        rows, lambda row: of_rule(row, "unknown", TAKEN, finer=lambda c: False)
     )
-    out["unknown, without"] = {
-        name: means(rows, lambda row, w=name: unknown(row, TAKEN, w)) for name in names
-    }
+    out["unknown"]["finer clusters that are stable (0.97) and separate (0.01)"] = means(
+        rows, lambda row: of_rule(row, "unknown", TAKEN, finer=stable_and_separate)
+    )
     if calls:
         out["calls"] = {"sets": counts(calls)} | {
             key: means([row for row in calls if key in row], lambda row, k=key: row[k]["ari"])

@@ -168,7 +168,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
                 f"{worst:.1g}); raise max_iter in solver_params, or pass algorithm='pairwise' there.",
                 ConvergenceWarning,
             )
-        if found > self.n_clusters_:
+        if self.n_clusters is not None and found > self.n_clusters_:
             warn(
                 f"{found - self.n_clusters_} of {found} clusters are left out: all objects of their dominant "
                 "sets belong to other clusters or to noise."
@@ -185,6 +185,34 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
                 f"{found} of {self.n_clusters} clusters were found, then nothing was left to look "
                 f"for{f' ({self.end_.value})' if self.end_ not in (None, End.N_CLUSTERS) else ''}."
             )
+
+    def summary(self) -> str:
+        """Five lines: clusters, noise, similarity, what agreement to expect, and what to try next.
+
+        ``print(model)`` prints them.
+
+        Returns
+        -------
+        str
+            The lines.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_blobs
+        >>> from dominantsets import DominantSets
+        >>> X, _ = make_blobs(300, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+        >>> print(DominantSets().fit(X).summary())  # doctest: +ELLIPSIS
+        3 clusters in 300 objects: 100, 100, 100.
+        Noise: no object is labelled noise: ...
+        Similarity: ...
+        Expected agreement with the true groups: 0.9...
+        Next: print(model.selection_) for the table, model.why(i) for one object.
+        """
+        check_is_fitted(self)
+        return self.selection_.summary(len(self.labels_), self.affinity_)
+
+    def __str__(self) -> str:
+        return self.summary() if hasattr(self, "selection_") else repr(self)
 
     def label_margins(self) -> Any:
         """How much similarities must change before labels do: see :func:`dominantsets.label_margins`.

@@ -147,7 +147,7 @@ def test_the_table_can_be_read():
         "members",
         "by chance",
         "Noise:",
-        "3 of 3 groups are more than chance",
+        "For 3 of 3 groups, less than one",
     ):
         assert words in text
     model = DominantSets(60, affinity="sqeuclidean").fit(np.random.default_rng(72).normal(size=(600, 2)))

@@ -298,7 +298,7 @@ class Scales:
     def hidden(self, found: int) -> str:
         """Why what is outside so many clusters may be clusters itself; empty where nothing speaks for it."""
         if self.is_one:
-            return "no group stands out for anybody to be outside of"
+            return "no group stands out"
         if self._wanted is None:
             return ""
         n_groups = len(self.significant)

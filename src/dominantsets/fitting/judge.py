@@ -257,7 +257,7 @@ class _Judge:
     def __init__(self, sample: Sample, n_clusters: int | None, monitor: Monitor) -> None:
         self._sample, self._wanted, self._monitor = sample, n_clusters, monitor
         self._tried: list[TriedAffinity] = []
-        self._found: list[Ints] = []  # labels of the sample without noise, one for each that was tried
+        self._found: list[_Found] = []  # the labels of each that was tried
         self._dropped: list[TriedAffinity] = []
         self._own: dict[str, int] = {}  # number of clusters that each affinity finds by itself
         self._own_labels: dict[str, list[Ints]] = {}  # without noise and with it
@@ -367,7 +367,7 @@ class _Judge:
         score += NOISE if noise and noisy >= CONFIRMED else 0.0
         score -= MISSING * max(number - count, 0)
         self._tried.append(replace(candidate, score=score))
-        self._found.append(here.plain[0])
+        self._found.append(here)
 
     def _clusters(self, way: Way, number: int) -> _Found:
         """The clusters of an affinity, in the sample and in subsamples."""
@@ -430,9 +430,9 @@ class _Judge:
     def _same(self, candidate: TriedAffinity) -> str | None:
         """Another affinity that has nearly the same clusters at the same number of them."""
         number = candidate.n_clusters
-        found = self._found[self._tried.index(candidate)]
+        found = self._found[self._tried.index(candidate)].plain[0]
         tried = {
-            other.title: labels
+            other.title: labels.plain[0]
             for other, labels in zip(self._tried, self._found, strict=True)
             if other.n_clusters == number
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import Ball
-from dominantsets.clusters.graph_tree import GraphGroup
+from dominantsets.clusters.graph_tree import FALSE, GraphGroup
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
@@ -19,6 +19,7 @@ from dominantsets.labels.ellipses import Ellipses
 from dominantsets.solvers import DominantSet
 
 SHOWN = 40  # rows that are printed; the others are in ``rows``
+LISTED = 10  # sizes of clusters in a summary
 CURVED = 1.6  # dimensions of points in a plane or more, below which they look like curves
 ALIKE = 0.8  # of the persistence of the groups chosen, from which others are as strong
 
@@ -58,6 +59,41 @@ class Row(NamedTuple):
     margin: float = float("nan")
 
 
+class Column(NamedTuple):
+    """A column of the printed table."""
+
+    title: str
+    width: int
+    form: str
+    name: str
+
+    def is_shown(self, rows: list[Row]) -> bool:
+        """Whether a row has a value; ``among`` where it is not all objects for every cluster."""
+        if self.name == "among":
+            return any(row.among < sum(other.labelled for other in rows) for row in rows)
+        return not all(np.isnan(getattr(row, self.name)) for row in rows)
+
+    def cell(self, row: Row) -> str:
+        """The value of a row."""
+        value = getattr(row, self.name)
+        return f" {'' if np.isnan(value) else format(value, self.form):>{self.width}}"
+
+
+COLUMNS = (
+    Column("shift from", 11, ".5g", "shift_from"),
+    Column("taken at", 11, ".5g", "shift"),
+    Column("to", 11, ".5g", "shift_to"),
+    Column("radius", 8, ".3g", "radius"),
+    Column("members", 8, "d", "members"),
+    Column("labelled", 9, "d", "labelled"),
+    Column("among", 9, "d", "among"),
+    Column("strength", 8, ".2f", "persistence"),
+    Column("sharpness", 9, ".2f", "sharpness"),
+    Column("by chance", 10, ".1e", "chance"),
+    Column("least margin", 12, ".5g", "margin"),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """How the clusters were chosen; ``selection_`` of :class:`DominantSets`. Print it for the table.
@@ -79,7 +115,9 @@ class Selection:
     resolution : Resolution or None
         The shifts that were tried, where one was chosen for all clusters.
     choice : str
-        How the affinity was chosen, where it was not given.
+        The table of the affinities that were compared, where the affinity was not given.
+    taken : str
+        Which affinity was taken and why, in a sentence.
     expected_agreement : Agreement or None
         The adjusted Rand index with the true groups that is to be expected, with an interval; None for one
         cluster, and where the affinity was given.
@@ -102,29 +140,22 @@ class Selection:
     n_objects: int = 0
     resolution: Resolution | None = None
     choice: str = ""
+    taken: str = ""
     expected_agreement: Agreement | None = None
 
     def with_choice(self, choice: Any) -> Selection:
         """This selection, with how the affinity was chosen."""
-        return replace(self, choice=str(choice), expected_agreement=choice.expected_agreement)
+        agreement = choice.expected_agreement
+        return replace(self, choice=str(choice), taken=choice.reason, expected_agreement=agreement)
 
     def __repr__(self) -> str:
         return f"Selection({len(self.rows)} clusters; print it for the table and the reasons)"
 
     def __str__(self) -> str:
-        lines = [
-            f"{'':>4} {'shift from':>11} {'taken at':>11} {'to':>11} {'radius':>8} {'members':>8} "
-            f"{'labelled':>9} {'among':>9} {'strength':>8} {'sharp':>6} {'by chance':>10}"
-        ]
-        shown = not all(np.isnan(row.margin) for row in self.rows)
-        if shown:
-            lines[0] += f" {'least margin':>12}"
+        columns = [column for column in COLUMNS if column.is_shown(self.rows)]
+        lines = [" " * 4 + "".join(f" {column.title:>{column.width}}" for column in columns)]
         for k, row in enumerate(self.rows[:SHOWN]):
-            lines.append(
-                f"{k:4d} {row.shift_from:11.5g} {row.shift:11.5g} {row.shift_to:11.5g} {row.radius:8.3g} "
-                f"{row.members:8d} {row.labelled:9d} {row.among:9d} {row.persistence:8.2f} "
-                f"{row.sharpness:6.2f} {row.chance:10.1e}" + (f" {row.margin:12.5g}" if shown else "")
-            )
+            lines.append(f"{k:4d}" + "".join(column.cell(row) for column in columns))
         if len(self.rows) > SHOWN:
             lines.append(f"... and {len(self.rows) - SHOWN} more")
         parts = [self.reason, self.runner_up, f"Noise: {self.noise}" if self.noise else "", self.advice]
@@ -132,6 +163,31 @@ class Selection:
             parts.insert(0, str(self.resolution))
         above = [self.choice] if self.choice else []
         return "\n".join([*above, *(lines if self.rows else []), *(part for part in parts if part)])
+
+    def summary(self, n: int, affinity: str) -> str:
+        """Five lines: the clusters of n objects, noise, similarity, what to expect, and what to try next."""
+        sizes = [row.labelled for row in self.rows]
+        listed = ", ".join(f"{size:,}" for size in sizes[:LISTED])
+        if len(sizes) > LISTED:
+            listed += (
+                f", and {len(sizes) - LISTED:,} more of {min(sizes[LISTED:]):,} to {max(sizes[LISTED:]):,}"
+            )
+        count = f"{len(sizes):,} cluster{'' if len(sizes) == 1 else 's'} in {n:,} objects"
+        out = n - sum(sizes)
+        noise = f"{out:,} objects ({out / n:.0%}) have the label -1; " if out else ""
+        advice = self.advice or "print(model.selection_) for the table, model.why(i) for one object."
+        similarity = self.taken or f"{affinity}, as given. {self.reason}"
+        agreement = "Expected agreement with the true groups: not estimated "
+        agreement += "for one cluster." if self.taken else "where the affinity is given."
+        return "\n".join(
+            [
+                f"{count}{': ' * bool(sizes)}{listed}.",
+                f"Noise: {noise}{self.noise}",
+                f"Similarity: {similarity}",
+                agreement if self.expected_agreement is None else str(self.expected_agreement),
+                f"Next: {advice}",
+            ]
+        )
 
     def only(self, kept: Ints) -> Selection:
         """The table of some of the clusters."""
@@ -171,7 +227,8 @@ def of_scales(
     else:
         reason = (
             f"Each group is taken where it stays the same longest; of {m:,} objects in {tree.dimension:.1f} "
-            f"dimensions, {certain} of {len(rows)} groups are more than chance."
+            f"dimensions. For {certain} of {len(rows)} groups, less than one group like it is to be expected "
+            "by chance."
         )
     return Selection(
         reason, rows, advice=_advice(scales, rows, wanted), runner_up=_runner_up(scales, balls), n_objects=m
@@ -191,7 +248,10 @@ def of_groups(groups: list[GraphGroup]) -> Selection:
         for group in groups
     ]
     certain = sum(group.significant for group in groups)
-    reason = f"A graph: {certain} of {len(groups)} groups are more than a graph without structure would have."
+    reason = (
+        f"A graph: {certain} of {len(groups)} groups are significant; at most {FALSE:.0%} of them are to be "
+        "expected in a graph without structure."
+    )
     advice = "" if groups else "No group stands out: pass n_clusters to get some anyway."
     return Selection(reason, rows, advice=advice)
 
@@ -281,9 +341,7 @@ def _advice(scales: Scales, rows: list[Row], wanted: int | None) -> str:
         if strong and 1 < coarse < len(rows):
             return f"Two scales are about equally strong: n_clusters={coarse} or {len(rows)}."
     if wanted is None and len(rows) == 1:
-        return (
-            "If there should be more groups, pass n_clusters; those that are not round need affinity='auto'."
-        )
+        return "If there should be more groups, pass n_clusters."
     doubtful = sum(row.chance > 1.0 for row in rows)
     if wanted is not None and doubtful:
         return f"{doubtful} of the {len(rows)} only fill up the number that was asked for."

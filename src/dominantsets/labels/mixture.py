@@ -112,7 +112,7 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     if n < FEW_OBJECTS:
         return no(f"{n} objects are too few to tell")
     if share == 0.0 or gain <= GAIN * clouds.noise:
-        return no(f"a background explains the data no better ({gain:+.2f} nats an object)")
+        return no(f"a background explains the data no better ({gain:+.2f} nats per object)")
     if share > MOST:
         return no(f"{share:.0%} would be, more than is believed (curves need affinity='auto')")
     if stayed < KEPT:
@@ -129,10 +129,10 @@ def judge_noise(sample: Coordinates, starts: list[Start], with_it: Fit, without:
     if two > ONE_CLOUD:
         return no(
             f"what lies outside the clusters ({share:.0%}) is not one cloud (two explain it better by "
-            f"{two:.2f} nats an object), so that it may be clusters that were not found"
+            f"{two:.2f} nats per object), so that it may be clusters that were not found"
         )
     return Verdict(
-        True, gain, f"{share:.0%} are background: it explains the data better by {gain:.2f} nats an object."
+        True, gain, f"{share:.0%} are background: it explains the data better by {gain:.2f} nats per object."
     )
 
 

@@ -29,7 +29,7 @@ def test_a_fit_has_a_row_for_each_cluster():
         inside = np.linalg.norm(X - centre, axis=1) < one.radius
         assert np.flatnonzero(inside).tolist() == cluster.members.tolist()  # the ball is the dominant set
         assert one.chance < 1.0
-    assert "4 of 4 groups are more than chance" in chosen.reason
+    assert "For 4 of 4 groups, less than one" in chosen.reason
     assert f"of {len(X)} objects" in chosen.reason
     assert chosen.n_objects == len(X)
     assert not chosen.advice

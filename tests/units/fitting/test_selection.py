@@ -47,7 +47,7 @@ def test_advice_where_groups_only_fill_up_a_number():
 def test_tables_of_graphs_and_trees():
     graph = DominantSets(affinity="precomputed").fit(cliques([12, 9, 7]))
     rows = graph.selection_.rows
-    assert "3 of 3 groups are more than a graph without structure" in graph.selection_.reason
+    assert "3 of 3 groups are significant" in graph.selection_.reason
     assert [row.members for row in rows] == [len(c) for c in graph.clusters_]
     assert all(np.isnan(row.radius) and row.chance < 1.0 for row in rows)
     X, _ = corners(spread=0.3)
