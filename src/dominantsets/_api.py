@@ -36,6 +36,7 @@ from dominantsets.solvers import (
     solve,
 )
 from dominantsets.solvers.asymmetric import Equilibrium, solve_asymmetric
+from dominantsets.tables import TablePreparer
 
 if TYPE_CHECKING:
     from dominantsets.studies.correlation import Correlation, correlation_clusters
@@ -85,6 +86,7 @@ __all__ = [
     "Similarity",
     "Status",
     "Step",
+    "TablePreparer",
     "Trace",
     "Trajectory",
     "TriedAffinity",

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from dominantsets._checks import warn
 from dominantsets._typing import Floats
 from dominantsets.rows.base import not_finite
 from dominantsets.rows.foreign import is_tensor, shared
@@ -25,6 +26,7 @@ from dominantsets.similarity.factory import (
     matrix_of_graph,
     refuse_anndata,
 )
+from dominantsets.tables import is_frame, refusal, row_numbers
 
 Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any], Floats | None]]
 _ACCEPTED: dict[str, Any] = {
@@ -94,13 +96,18 @@ def is_network(X: Any) -> bool:
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
     """What scikit-learn makes of X; missing numbers in our own words, because its advise a classifier."""
     try:
-        return validate_data(estimator, X, **_ACCEPTED, **options)
-    except ValueError as error:
+        made = validate_data(estimator, X, **_ACCEPTED, **options)
+    except (ValueError, TypeError) as error:
+        if is_frame(X):
+            raise refusal(X, error) from None
         if "contains NaN" not in str(error) and "contains infinity" not in str(error):
             raise
         affinity = estimator.affinity
         precomputed = isinstance(affinity, str) and affinity in PRECOMPUTED
         raise not_finite("similarities" if precomputed else "features") from None
+    if is_frame(X) and (numbering := row_numbers(X)):
+        warn(f"{', '.join(numbering)} numbers the rows and counts as a feature: drop it, or rename it.")
+    return made
 
 
 def is_given(estimator: Any, X: Any) -> bool:
