@@ -184,7 +184,8 @@ class Copies:
         members, inverse = np.unique(self.objects[cluster.members], return_inverse=True)
         weights = np.zeros(members.size)
         np.add.at(weights, inverse, cluster.weights)
-        return replace(cluster, members=members, weights=weights, rounding=None)
+        undecided = np.unique(self.objects[cluster.undecided])
+        return replace(cluster, members=members, weights=weights, undecided=undecided, rounding=None)
 
     def unfold_cluster(self, cluster: DominantSet) -> DominantSet:
         """The same set of copies, which share a weight equally."""
