@@ -62,8 +62,9 @@ class DominantSets(
         (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
-        of any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a
-        shift or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
+        of any shape, and takes what suits them (``print(selection_)`` has the table and the reason). If a
+        shift or an algorithm is given, it means round ones. Groups of any shape among very many rows are
+        found in some of these, and ``predict`` places the others (``choice_.fitted``). Else
         ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
         ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -170,7 +171,8 @@ class DominantSets(
         The standard deviations of the columns, if ``affinity="auto"`` divided columns of unlike units by them
         (one spreads more than ten times as far as the median one); else None. ``predict`` divides new rows.
     counts_ : ndarray of shape (n,)
-        How many copies stood for each object, with ``sample_weight``; else 1.
+        How many copies stood for each object, with ``sample_weight``; else 1. 0 for an object that was not
+        fitted, but placed by ``predict``.
     n_features_in_ : int
         Number of columns of X.
     holds_rows_ : bool
