@@ -433,6 +433,18 @@ class OwnScales(Iterator[DominantSet]):
         return self._solved.popleft()
 
 
+def keep_scales(similarity: Similarity, scales: Scales, monitor: Monitor) -> None:
+    """Keep the significant groups of a similarity for the plan of its fit, unless they were cut short."""
+    if not (monitor.interrupted or monitor.out_of_time()):
+        similarity.__dict__["_kept_scales"] = scales
+
+
+def kept_scales(similarity: Similarity, n_clusters: int | None, min_cluster_size: int) -> Scales | None:
+    """The groups that were kept, once, where these are asked for: all significant ones of any size."""
+    scales: Scales | None = similarity.__dict__.pop("_kept_scales", None)
+    return scales if n_clusters is None and min_cluster_size == 1 else None
+
+
 def solved(
     similarity: Similarity, scales: Scales, ball: Ball, shift: float, options: SolverOptions, monitor: Monitor
 ) -> DominantSet:

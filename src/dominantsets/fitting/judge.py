@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.scales import Scales
+from dominantsets.clusters.scales import Scales, keep_scales
 from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.fitting.agreement import Agreement, expected
 from dominantsets.fitting.kinds import labels_of
@@ -313,7 +313,9 @@ class _Judge:
         whole = self._sample.whole
         if whole is not None and way == self._sample.ways(None)[0]:  # small groups do not show in the sample
             spread = located(whole).spread(np.random.RandomState(0))
-            number = len(Scales(whole, spread, None, 1, self._monitor).balls)
+            scales = Scales(whole, spread, None, 1, self._monitor)
+            keep_scales(whole, scales, self._monitor)  # the fit may need the same
+            number = len(scales.balls)
         else:
             self._own_labels[_title(way)] = labels = self._labels(way, None, None, None, "auto")
             number = int(labels[0].max(initial=-1)) + 1
