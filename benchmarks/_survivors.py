@@ -212,8 +212,8 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
             False,
             "what coordinates leave out: only of samples of matrices",
         ),
-        "Scales.one_more: return False -> return None": FALSY,
-        "Scales.one_more: 1.0 -> 2.0": NEGATIVE,
+        "Scales.more: return False -> return None": FALSY,
+        "Scales.more: 1.0 -> 2.0": NEGATIVE,
         "Scales._fill_up: 50 -> 51": SIZE,
         "OwnScales.restore: abs(self._shift(k) - cluster.shift) <= 1e-09 * (1.0 + abs(cluster.shift)) -> "
         "abs(self._shift(k) - cluster.shift) < 1e-09 * (1.0 + abs(cluster.shift))": TIE,

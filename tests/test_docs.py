@@ -200,9 +200,7 @@ def test_data_in_chunks(monkeypatch):
     exec(first.replace(scheduler, "processes=False, dashboard_address=None, n_workers=1"), names)
     with names["client"]:
         assert names["model"].labels_.chunks == ((100, 100, 100),)
-        np.testing.assert_array_equal(
-            names["model"].labels_, DominantSets(20, affinity="sqeuclidean").fit(rows).labels_
-        )
+        np.testing.assert_array_equal(names["model"].labels_, DominantSets(20).fit(rows).labels_)
     for code in others:
         exec(code, names)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from dominantsets._checks import warn
-from dominantsets._typing import Floats
+from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import not_finite
 from dominantsets.rows.foreign import is_tensor, shared
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.data import Data, divided, in_memory
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.factory import (
+    ANYWHERE,
     DENSE_ONLY,
     NUMBERED,
     PRECOMPUTED,
@@ -28,7 +30,25 @@ from dominantsets.similarity.factory import (
 )
 from dominantsets.tables import is_frame, refusal, row_numbers
 
-Choose = Callable[[Any, bool, bool], tuple[str, dict[str, Any], Floats | None]]
+
+class Chosen(NamedTuple):
+    """What was found out: an affinity, its parameters, what columns are divided by, which objects to fit."""
+
+    affinity: str
+    params: dict[str, Any]
+    scale: Floats | None = None
+    fitted: Ints | None = None
+
+
+class Made(NamedTuple):
+    """A similarity; where it is one of rows that were taken from others, those, and which were taken."""
+
+    similarity: Similarity
+    data: Data | None = None
+    fitted: Ints | None = None
+
+
+Choose = Callable[[Any, bool], Chosen]
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -37,16 +57,17 @@ _ACCEPTED: dict[str, Any] = {
 }
 
 
-def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) -> Similarity:
+def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None, *, whole: bool = False) -> Made:
     """The similarity of what ``fit`` was given; sets ``n_features_in_`` and ``scale_``.
 
-    ``choose`` is asked for an affinity, its parameters and what to divide the columns by, where they are to
-    be found out. It is given the data, whether they are in memory, and whether they are distances.
+    ``choose`` is asked for an affinity, where it is to be found out. It is given the data, and whether they
+    are distances. A similarity that is there for rows in this process only is made of rows that come here:
+    of some where there are many, unless the fit is to be ``whole``.
     """
     affinity, estimator.scale_ = estimator.affinity, None
     if isinstance(X, Similarity):
         estimator.n_features_in_ = X.n_features
-        return X
+        return Made(X)
     refuse_anndata(X)
     if is_graph(X):
         affinity = "precomputed" if isinstance(affinity, str) and affinity == "auto" else affinity
@@ -63,21 +84,33 @@ def similarity_of(estimator: Any, X: Any, choose: Choose, device: Any = None) ->
     if isinstance(affinity, Similarity):
         if X.shape[0] != affinity.n:
             raise ValueError(f"X has {X.shape[0]} rows and the similarity {affinity.n} objects.")
-        return affinity
+        return Made(affinity)
     params = dict(estimator.affinity_params or {})
     if isinstance(affinity, str) and affinity == "auto":
         if params:
             raise ValueError(f"affinity='auto' takes no parameters, got {', '.join(params)}.")
-        seen = not (device is not None or is_dask(X) or is_tensor(X) or isinstance(X, np.memmap))
-        affinity, params, estimator.scale_ = choose(X, seen, False)
-        X = X if estimator.scale_ is None else X / estimator.scale_
-    elif isinstance(affinity, str) and affinity in NUMBERED:
+        data = Data(X, device, whole=whole)
+        return _chosen(data, choose(data, False), estimator)
+    if isinstance(affinity, str) and affinity in NUMBERED:
         params.setdefault(NUMBERED[affinity], getattr(estimator, "n_clusters", None))
     elif isinstance(affinity, str) and affinity == "precomputed_distance" and not (params or sp.issparse(X)):
-        affinity, params, _ = choose(checked_distances(X), True, True)
+        affinity, params, _, _ = choose(checked_distances(X), True)
     if isinstance(affinity, str) and affinity == "precomputed" and is_network(X):
         X = sp.csr_array(X)
-    return as_similarity(X, affinity, device=device, **params)
+    return Made(as_similarity(X, affinity, device=device, **params))
+
+
+def _chosen(data: Data, found: Chosen, estimator: Any) -> Made:
+    """The similarity that was chosen for rows, which may be anywhere."""
+    estimator.scale_ = found.scale
+    here = data if found.scale is None else data.divided(found.scale)
+    if found.affinity in ANYWHERE:
+        return Made(here.similarity(found.affinity))
+    fitted, far = found.fitted, here.is_elsewhere
+    if fitted is None and not far:
+        return Made(as_similarity(here.X, found.affinity, **found.params))
+    rows = here.take(np.arange(here.n) if fitted is None else fitted)
+    return Made(as_similarity(rows, found.affinity, **found.params), data, fitted)
 
 
 def is_network(X: Any) -> bool:
@@ -118,6 +151,7 @@ def is_given(estimator: Any, X: Any) -> bool:
 def new_objects(estimator: Any, X: Any) -> Any:
     """Rows of new objects, checked against what was fitted."""
     X = shared(X)
+    X = in_memory(X) if is_tensor(X) and estimator.__dict__.get("_came_here") else X
     if not is_tensor(X):
         X = _validated(estimator, in_process(X) if is_dask(X) else X, reset=False)
         X = sp.csr_array(X) if sp.issparse(X) else X
@@ -133,7 +167,7 @@ def new_objects(estimator: Any, X: Any) -> Any:
     if device != X.device:
         fitted = "NumPy or Dask arrays" if device is None else f"features on {device}"
         raise ValueError(f"X is a tensor on {X.device}, but {name} was fitted with {fitted}.")
-    return X
+    return X if estimator.scale_ is None else divided(X, estimator.scale_)
 
 
 def batch(estimator: Any, X: Any, first: bool) -> Any:

@@ -21,15 +21,13 @@ from dominantsets.compiled.members import silence, sizes_of
 from dominantsets.fitting.belonging import belonging
 from dominantsets.fitting.copies import without_direction
 from dominantsets.fitting.parameters import Parameters
+from dominantsets.fitting.placing import Placing, place_rows
 from dominantsets.fitting.plan import named
 from dominantsets.fitting.selection import Selection
 from dominantsets.labels.average import (
     Core,
     assign_by_average,
     average_of,
-    of_own,
-    predict_by_average,
-    predict_by_payoff,
 )
 from dominantsets.labels.margins import label_margins
 from dominantsets.labels.noise import FAR
@@ -37,9 +35,12 @@ from dominantsets.labels.partition import Partition, Renumbered, memberships_of
 from dominantsets.labels.soft import alone, as_labelled, as_stable
 from dominantsets.labels.stated import stated_scores
 from dominantsets.labels.why import Why, why
+from dominantsets.rows.foreign import shared
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.arrivals import arrivals_of
+from dominantsets.similarity.data import is_elsewhere
 from dominantsets.similarity.isolation import any_isolation_of, holds_rows
+from dominantsets.similarity.search import searched_once
 from dominantsets.similarity.source import as_given
 from dominantsets.similarity.stated import stated
 from dominantsets.solvers import DominantSet, Monitor, SolverOptions, Status
@@ -250,7 +251,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         margins = label_margins(similarity, repeated, clusters)
         margins = margins if copies is None else copies.fold(margins, np.nan)
         self.selection_ = self.selection_.with_margins(margins, labels)
-        return as_given(similarity, margins)
+        return as_given(similarity, margins, self.__dict__.get("_chunks"))
 
     def why(self, i: int) -> Why:
         """Why an object has its label, which one is next, and how much would have to change for another.
@@ -288,7 +289,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         place = i
         if copies is not None:
             if not copies.counts[i]:
-                raise ValueError(f"object {i} has weight 0: it has the label that predict gives its row.")
+                why_ = "is not one of those that were fitted" if copies.placed else "has weight 0"
+                raise ValueError(f"object {i} {why_}: it has the label that predict gives its row.")
             clusters, labels = [copies.unfold_cluster(c) for c in clusters], labels[copies.objects]
             place = int(copies.copies_of(np.array([i]))[0])
         said = self._stated_labels(clusters, labels)
@@ -338,7 +340,8 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         said = self._stated_labels(clusters, labels)
         made = "the data as they were clustered" if with_data else ""
         made = made if self.scale_ is None else "rows, each column divided by its standard deviation"
-        made = made if copies is None else "each object as often as it counts"
+        if copies is not None:
+            made = "the rows that were fitted" if copies.placed else "each object as often as it counts"
         return write_certificate(self.similarity_, clusters, said, path, made)
 
     def _require_whole(self, name: str, count: int) -> None:
@@ -376,7 +379,7 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
             else:
                 scores = isolation.of_objects()
                 scores = scores if copies is None else copies.fold(scores, np.nan)
-            self._outlier_scores = as_given(self.similarity_, scores)
+            self._outlier_scores = as_given(self.similarity_, scores, self.__dict__.get("_chunks"))
         return self._outlier_scores
 
     @property
@@ -507,19 +510,13 @@ class Labels(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parameters):  # 
         check_is_fitted(self)
         if not check_real("far", far) > 0.0:
             raise ValueError(f"far must be above 0, got {far!r}: it is a factor of a distance.")
+        if self.__dict__.get("_came_here") and is_elsewhere(shared(X)):
+            return place_rows(self, shared(X), far)
         similarity, empty = self.similarity_, without_direction(X, self.affinity_, self.affinity_params_)
         X = arrivals_of(similarity).arriving(new_objects(self, X))
-        labels = self._predicted(similarity, X, far)
+        with searched_once():
+            labels = Placing.of(self, far=far, typical=False).labels(X)
         return labels if empty is None else np.where(empty, -1, labels)
-
-    def _predicted(self, similarity: Similarity, X: Any, far: float) -> Ints:
-        """Labels of objects that have a direction, if it matters."""
-        if self.assign == "average":
-            return predict_by_average(similarity, self._levels, self._averages, X)
-        if self._rule is None:
-            return predict_by_payoff(similarity, self._levels, X)
-        labels: Ints = self._rule.within(far).of_new(similarity, X)
-        return of_own(similarity, self._levels, labels, X) if self._levels else labels
 
     @property
     def far_limits_(self) -> Floats | None:

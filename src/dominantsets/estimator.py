@@ -16,9 +16,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import NO_MEMORY, check_real, memory_explained, warn
-from dominantsets._input import batch, is_given, set_tags, similarity_of
+from dominantsets._input import Chosen, Made, batch, is_given, set_tags, similarity_of
 from dominantsets._labels import Labels
-from dominantsets._typing import Floats
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
@@ -63,8 +62,9 @@ class DominantSets(
         (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
-        of any shape, and takes what suits them (``print(selection_)`` has the table and the reason); where a
-        shift or an algorithm is given, and for Dask arrays and tensors, it means round ones. Else
+        of any shape, and takes what suits them (``print(selection_)`` has the table and the reason). If a
+        shift or an algorithm is given, it means round ones. Groups of any shape among very many rows are
+        found in some of these, and ``predict`` places the others (``choice_.fitted``). Else
         ``"sqeuclidean"`` (M - D²), ``"ellipses"`` (the same, every cluster with a metric of its own),
         ``"cosine"`` (cos + 1),
         ``"linear"``, ``"rbf"``, ``"laplacian"``, ``"euclidean"`` (M - D), ``"path"`` (minimax distances),
@@ -171,7 +171,8 @@ class DominantSets(
         The standard deviations of the columns, if ``affinity="auto"`` divided columns of unlike units by them
         (one spreads more than ten times as far as the median one); else None. ``predict`` divides new rows.
     counts_ : ndarray of shape (n,)
-        How many copies stood for each object, with ``sample_weight``; else 1.
+        How many copies stood for each object, with ``sample_weight``; else 1. 0 for an object that was not
+        fitted, but placed by ``predict``.
     n_features_in_ : int
         Number of columns of X.
     holds_rows_ : bool
@@ -307,19 +308,24 @@ class DominantSets(
             sample_weight = ~empty if sample_weight is None else np.where(empty, 0.0, sample_weight)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
         with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
-            self._fit(X if copies is None else copies.rows(X, self.affinity), around)
-            if copies is not None:
+            made = self._fit(X if copies is None else copies.rows(X, self.affinity), around, copies is None)
+            if made.data is not None:
+                copies = self._fold_rows(made.data, made.fitted)
+            elif copies is not None:
                 self._fold(copies, X)
         verify(self, X, copies)
         return self
 
-    def _fit(self, X: Any, around: Around) -> None:
+    def _fit(self, X: Any, around: Around, some: bool = True) -> Made:
+        """Fit all rows, or ``some`` of them; what was made of them."""
         options = self._checked()
-        self.__dict__.pop("_stream", None)  # batches of before
+        for name in ("_stream", "_came_here", "_chunks"):  # of before
+            self.__dict__.pop(name, None)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
         self._monitor = monitor = Monitor(self.max_time)  # the choice takes its time from the same clock
-        similarity = similarity_of(self, X, self._choose, self.device)
+        made = similarity_of(self, X, self._choose, self.device, whole=not some)
+        similarity = made.similarity
         self._device = device_of(similarity)
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         if similarity.n == 1:
@@ -335,6 +341,7 @@ class DominantSets(
         self._warn(found)
         if not is_given(self, X):  # a fitted model holds what it needs; a caller's similarity is the caller's
             release(similarity)
+        return made
 
     def _find(self, similarity: Similarity, options: SolverOptions, monitor: Monitor) -> int:
         """Find the clusters and label all objects; the number of clusters that the plan finds."""
@@ -358,18 +365,17 @@ class DominantSets(
         self._set_labels(lambda: plan.labels(request.noise), options, monitor, plan.peels)
         return len(plan.clusters)
 
-    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:
-        """The affinity that suits X, where it can be looked at, its parameters, and the columns' scale."""
-        if seen and (self.shift != "auto" or self._solver_params["algorithm"] != "auto"):
-            self.choice_ = unseen(
-                "cosine" if sp.issparse(X) else "sqeuclidean",
-                "A shift or an algorithm is given: nothing was compared.",
-            )
+    def _choose(self, X: Any, distances: bool) -> Chosen:
+        """The affinity that suits X, its parameters, the columns' scale, and the objects to fit."""
+        if self.shift != "auto" or self._solver_params["algorithm"] != "auto":
+            words = not distances and sp.issparse(X.X)
+            reason = "A shift or an algorithm is given: nothing was compared."
+            self.choice_ = unseen("cosine" if words else "sqeuclidean", reason)
         else:
-            self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
+            self.choice_ = choose_for(X, self.n_clusters, self._monitor, distances=distances)
         taken = self.choice_.taken
         self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
-        return self.affinity_, self.affinity_params_, self.choice_.scale
+        return Chosen(self.affinity_, self.affinity_params_, self.choice_.scale, self.choice_.fitted)
 
     def _checkpoint(
         self, similarity: Similarity, algorithm: str, depends: dict[str, Any], names: list[str]

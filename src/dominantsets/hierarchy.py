@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import NO_MEMORY, check_int, check_real, memory_explained, warn
-from dominantsets._input import is_given, new_objects, set_tags, similarity_of
-from dominantsets._typing import Floats, Ints
+from dominantsets._input import Chosen, is_given, new_objects, set_tags, similarity_of
+from dominantsets._typing import Ints
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
 from dominantsets.fitting.copies import Copies
-from dominantsets.fitting.judge import Choice, choose_for
+from dominantsets.fitting.judge import Choice, choose_for, unseen
 from dominantsets.fitting.kinds import plan_of
 from dominantsets.fitting.nested import Group, Nested, linkage
 from dominantsets.fitting.plan import Request
@@ -169,7 +169,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._monitor = monitor = Monitor(self.max_time)
         self.affinity_, self.affinity_params_ = self.affinity, dict(self.affinity_params or {})
         self.choice_: Choice | None = None
-        self.similarity_ = similarity = similarity_of(self, X, self._choose)
+        self.similarity_ = similarity = similarity_of(self, X, self._choose, whole=True).similarity
         self._device = device_of(similarity)
         check_peeling(similarity.n, self.n_clusters, self.min_cluster_size)
         self._tree = tree = self._nested(similarity, monitor)
@@ -184,11 +184,16 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             release(similarity)
         return self
 
-    def _choose(self, X: Any, seen: bool, distances: bool) -> tuple[str, dict[str, Any], Floats | None]:
-        """What ``DominantSets(n_clusters)`` takes."""
-        self.choice_ = choose_for(X, self.n_clusters, self._monitor, seen=seen, distances=distances)
-        self.affinity_, self.affinity_params_ = self.choice_.taken.affinity, dict(self.choice_.taken.params)
-        return self.affinity_, self.affinity_params_, self.choice_.scale
+    def _choose(self, X: Any, distances: bool) -> Chosen:
+        """What ``DominantSets(n_clusters)`` takes; of rows elsewhere groups are round."""
+        if not distances and (X.is_elsewhere or isinstance(X.X, np.memmap)):
+            reason = "The rows are not all in this process's memory: the hierarchy is one of round groups."
+            self.choice_ = unseen("sqeuclidean", reason)
+        else:
+            self.choice_ = choose_for(X, self.n_clusters, self._monitor, distances=distances)
+        taken = self.choice_.taken
+        self.affinity_, self.affinity_params_ = taken.affinity, dict(taken.params)
+        return Chosen(self.affinity_, self.affinity_params_, self.choice_.scale, self.choice_.fitted)
 
     def _nested(self, similarity: Any, monitor: Monitor) -> Nested:
         wanted = self.n_clusters if self.choice_ is None else self.choice_.asked(self.n_clusters)

@@ -45,7 +45,8 @@ class Explained:
     def __init__(
         self, sample: Coordinates, dimension: float, centres: Floats, squares: Floats, shares: Floats
     ) -> None:
-        self._rows, self._D = sample.rows, dimension
+        self._rows, self._D, self._extra = sample.rows, dimension, sample.extra
+        self._points = sample.points(sample.rows, sample.extra)
         self._lengths = np.square(sample.rows).sum(axis=1) + sample.extra
         spread = float(self._lengths.mean())
         self._floor = max(FLOOR * float(squares.min(initial=np.inf)) / dimension, 1e-12 * spread, 1e-300)
@@ -57,8 +58,7 @@ class Explained:
 
     def distances(self, centres: Floats) -> Floats:
         """Squared distances of all objects from some centres."""
-        t = self._lengths[:, None] - 2.0 * self._rows @ centres.T + np.square(centres).sum(axis=1)
-        return np.asarray(np.maximum(t, 0.0))
+        return self._points.squares(centres)
 
     def of(self, t: Floats, group: Group) -> Floats:
         """Explanations by a group at some squared distances; by many groups where they are arrays."""
@@ -83,13 +83,14 @@ class Explained:
         """The sum over all objects, once a few rounds have moved the groups to their objects."""
         for _ in range(ROUNDS):
             best, _ = self._best()
-            t = self.distances(self.centres)
-            for k in range(len(self.centres)):
-                mine = best == k
-                if np.count_nonzero(mine) > 1:
-                    self.centres[k] = self._rows[mine].mean(axis=0)
-                    self.variances[k] = max(float(t[mine, k].mean()) / self._D, self._floor)
-                self.shares[k] = max(1.0, float(mine.sum())) / len(self._rows)
+            order, ends = np.argsort(best, kind="stable"), np.cumsum(np.bincount(best))
+            for k, mine in enumerate(np.split(order, ends)[: len(self.centres)]):
+                if mine.size > 1:
+                    rows = self._rows[mine]
+                    t = np.square(rows - self.centres[k]).sum(axis=1) + self._extra[mine]
+                    self.centres[k] = rows.mean(axis=0)
+                    self.variances[k] = max(float(t.mean()) / self._D, self._floor)
+                self.shares[k] = max(1.0, float(mine.size)) / len(self._rows)
         self.levels = self._best()[1]
         return float(self.levels.sum())
 
@@ -104,11 +105,14 @@ class Explained:
     def about(self, i: int) -> tuple[Ints, Floats, Group, float]:
         """The best few objects about one, the distances from their middle, the group, and what it adds."""
         t = self.distances(self._rows[i][None])[:, 0]
-        nearest = np.argsort(t, kind="stable")[: min(SOME, len(t))]
+        size = min(SOME, len(t))
+        nearest = np.flatnonzero(t <= np.partition(t, size - 1)[size - 1])
+        nearest = nearest[np.argsort(t[nearest], kind="stable")][:size]
         best: tuple[Ints, Floats, Group, float] | None = None
-        for count in range(min(FEWEST, len(nearest)), len(nearest) + 1):
+        counts = range(min(FEWEST, size), size + 1)
+        means = np.array([self._rows[nearest[:count]].mean(axis=0) for count in counts])
+        for count, away in zip(counts, self.distances(means).T, strict=True):
             some = nearest[:count]
-            away = self.distances(self._rows[some].mean(axis=0)[None])[:, 0]
             group = self.group(away, some)
             gain = self.gain(away, group)
             if best is None or gain > best[3]:

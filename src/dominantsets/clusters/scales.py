@@ -35,6 +35,7 @@ CLOSER = 4  # times as many objects, where groups are hardly seen
 WORTH = 2.0  # times as many objects, below which a second tree shows hardly more than the first
 SAMPLE_OF_MATRIX = 4_000  # where a matrix of them has to be formed
 ROUNDS = 10  # of moving centres, to compare choices
+NUMBERS = 2**22  # distances of objects from balls that are made at once
 GREEDY = 2e8  # distances that may be compared to choose some groups of many
 NEARLY = 0.9  # of the significant groups, when as many clusters are meant
 FILLERS = 0.2  # of the clusters that may be there to fill up, where others are called noise
@@ -113,6 +114,7 @@ class Scales:
             if once.size < self._size:  # copies count once
                 self.objects = self.objects[once]
                 self.sample = located(self._similarity).coordinates(self.objects)
+        self._points = self.sample.points(self.sample.rows, self.sample.extra)
         if self.objects.size < 4 or not self._apart():
             if self._wanted is None or self._wanted == 1 or not self._apart():
                 self._one()
@@ -149,9 +151,9 @@ class Scales:
         found = {(ball.node.chain, ball.node.level) for ball in self.significant if ball.node is not None}
         doubtful = [node for node in groups(tree.nodes(np.inf)) if (node.chain, node.level) not in found]
         more = fillers(self._explained(self.significant), tree, doubtful, wanted - len(self.significant))
-        balls = self.significant + [
-            Ball(*tree.ball(part), part) if isinstance(part, Node) else self._about(part) for part in more
-        ]
+        few = iter(self._about([part for part in more if not isinstance(part, Node)]))
+        others = [Ball(*tree.ball(part), part) if isinstance(part, Node) else next(few) for part in more]
+        balls = self.significant + others
         if len(balls) < wanted or len(self.balls) < wanted:
             self.balls = max(balls, self.balls, key=len)
         elif self._explained(balls).settle() > self._explained(self.balls).settle():
@@ -168,14 +170,24 @@ class Scales:
         assert self.tree is not None
         return Explained(self.sample, self.tree.dimension, centres, squares, shares)
 
-    def _about(self, some: Ints) -> Ball:
-        """A ball of a few objects."""
-        rows, extra = self.sample.rows, self.sample.extra
-        centre = rows[some].mean(axis=0)
-        t = np.square(rows - centre).sum(axis=1) + extra
-        kappa = max(float((2.0 * t[some].max() - t[some]).sum()), 1e-300)
-        r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
-        return Ball.of(centre, np.maximum(r2 - t, 0.0) / kappa, kappa)
+    def _about(self, parts: list[Ints]) -> list[Ball]:
+        """Balls of a few objects each."""
+        balls: list[Ball] = []
+        height = max(1, NUMBERS // self.objects.size)
+        for begin in range(0, len(parts), height):
+            some = parts[begin : begin + height]
+            centres = np.array([self.sample.rows[part].mean(axis=0) for part in some])
+            t = self._points.squares(centres)
+            sums = [(2.0 * t[part, k].max() - t[part, k]).sum() for k, part in enumerate(some)]
+            balls += self._at_rest(centres, t, np.maximum(sums, 1e-300))
+        return balls
+
+    def _at_rest(self, centres: Floats, t: Floats, kappa: Floats) -> list[Ball]:
+        """Where balls come to rest, from some centers at these squared distances of all objects."""
+        radii = np.array([modes.radius(*one, 0.0) for one in zip(t.T, kappa, strict=True)])
+        centres, radii = self._points.follow(centres, radii, kappa, 50, 1e-9)
+        weights = np.maximum(radii - self._points.squares(centres), 0.0) / kappa
+        return [Ball.of(*one) for one in zip(centres, weights.T, kappa.tolist(), strict=True)]
 
     def _instead(self, wanted: int) -> None:
         """Where more groups are significant than are wanted: the choice with objects nearest to a centre."""
@@ -231,53 +243,66 @@ class Scales:
             self.balls = []
         if len(self.balls) >= min(wanted, m):
             return
-        away = np.full(m, np.inf)
-        for ball in self.balls:
-            self._farther(away, ball)
+        away, held = np.full(m, np.inf), [list[int]() for _ in range(m)]
+        height = max(1, NUMBERS // m)
+        for begin in range(0, len(self.balls), height):
+            some = self.balls[begin : begin + height]
+            t = self._points.squares(np.array([ball.centre for ball in some]))
+            for k, ball in enumerate(some):
+                self._farther(away, ball, t[:, k])
+                for j in ball.members.tolist():
+                    held[j].append(begin + k)
         while len(self.balls) < min(wanted, m):
             i = int(away.argmax())
             if not away[i] > 0.0:
                 return
-            t = np.square(rows - rows[i]).sum(axis=1) + np.where(np.arange(m) == i, 0.0, extra)
-            near = np.partition(t, min(FEWEST, m - 1))[: FEWEST + 1]
+            t = self._points.squares(rows[i][None])
+            t[i, 0] -= extra[i]
+            near = np.partition(t[:, 0], min(FEWEST, m - 1))[: FEWEST + 1]
             nearest = float(t[t > 0].min(initial=float(t.max(initial=0.0)) or 1.0))
             kappa = max(float((near.max() - near).sum()), 0.5 * nearest)
-            centre = rows[i].copy()
-            r2 = modes.follow(rows, extra, centre, kappa, 0.0, t, 50, 1e-9)
-            weights = np.maximum(r2 - t, 0.0) / kappa
-            if m < 2 * FEWEST * wanted or any(
-                float(weights[other.members].sum()) > SAME for other in self.balls
-            ):
-                centre, weights, kappa = rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest
-            self.balls.append(Ball.of(centre, weights, kappa))
-            self._farther(away, self.balls[-1])
+            ball = self._at_rest(rows[i][None], t, np.array([kappa]))[0]
+            shared: dict[int, float] = {}
+            for j, weight in zip(ball.members.tolist(), ball.weights.tolist(), strict=True):
+                for other in held[j]:
+                    shared[other] = shared.get(other, 0.0) + weight
+            if m < 2 * FEWEST * wanted or max(shared.values(), default=0.0) > SAME:
+                ball = Ball.of(rows[i].copy(), np.eye(1, m, i)[0], 0.5 * nearest)
+            for j in ball.members.tolist():
+                held[j].append(len(self.balls))
+            self.balls.append(ball)
+            self._farther(away, ball, self._points.squares(ball.centre[None])[:, 0])
             away[i] = 0.0
 
-    def _farther(self, away: Floats, ball: Ball) -> None:
+    def _farther(self, away: Floats, ball: Ball, t: Floats) -> None:
         """The distances from the nearest group, with one more; objects in it are at 0."""
-        t = np.square(self.sample.rows - ball.centre).sum(axis=1)
+        t = np.maximum(t - self.sample.extra, 0.0)
         unit = max(float(t[ball.members].max(initial=0.0)), 1e-3 * float(t.max(initial=0.0)), 1e-300)
         np.minimum(away, t / unit, out=away)
         away[ball.members] = 0.0
 
-    def one_more(self, labels: Ints, found: int) -> bool:
-        """Where a ball turned out to be another one's among all objects: an object by itself instead.
+    def more(self, labels: Ints, found: int) -> bool:
+        """Where balls turned out to be others' among all objects: objects by themselves instead.
 
-        ``labels`` are those of the clusters found so far; the object lies farthest from all centres, outside
-        them if it can.
+        ``labels`` are those of the clusters found so far. Each of the objects lies farthest from all centers,
+        those of the objects before it too, and outside the clusters if one does. All that are missing come
+        at once, so that they are solved together: a pass over all objects for each would take longer.
         """
         rows, m = self.sample.rows, self.objects.size
         if self._wanted is None or found >= self._wanted or len(self.balls) >= 2 * self._wanted:
             return False
         away = self.sample.points(rows, np.zeros(m)).away(np.array([ball.centre for ball in self.balls]))
-        outside = labels[self.objects] < 0
-        i = int(np.where(outside, away, -1.0).argmax() if outside.any() else away.argmax())
-        t = np.square(rows - rows[i]).sum(axis=1)
-        nearest = float(t[t > 0.0].min(initial=np.inf))
-        if not away[i] > 0.0 or not np.isfinite(nearest):
-            return False
-        self.balls.append(Ball(rows[i].copy(), np.array([i]), np.ones(1), 0.5 * nearest * m / self.n))
-        return True
+        outside, before = labels[self.objects] < 0, len(self.balls)
+        for _ in range(min(self._wanted - found, 2 * self._wanted - before)):
+            free = np.where(outside & (away > 0.0), away, -1.0)
+            i = int(free.argmax() if free.max() > 0.0 else away.argmax())
+            t = np.square(rows - rows[i]).sum(axis=1)
+            nearest = float(t[t > 0.0].min(initial=np.inf))
+            if not away[i] > 0.0 or not np.isfinite(nearest):
+                break
+            self.balls.append(Ball(rows[i].copy(), np.array([i]), np.ones(1), 0.5 * nearest * m / self.n))
+            np.minimum(away, t, out=away)
+        return len(self.balls) > before
 
     def shift(self, kappa: float) -> float:
         """The shift for all objects at which a ball of the sample is a cluster of them."""
@@ -373,7 +398,7 @@ class OwnScales(Iterator[DominantSet]):
     def __next__(self) -> DominantSet:
         balls = self._scales.balls
         while self.end is None:
-            if self._next >= len(balls) and not self._scales.one_more(self.labels, len(self.balls)):
+            if self._next >= len(balls) and not self._scales.more(self.labels, len(self.balls)):
                 self.end = End.N_CLUSTERS
                 break
             if self.balls and self._monitor.out_of_time():
@@ -406,6 +431,18 @@ class OwnScales(Iterator[DominantSet]):
             if not self._solved:
                 return None
         return self._solved.popleft()
+
+
+def keep_scales(similarity: Similarity, scales: Scales, monitor: Monitor) -> None:
+    """Keep the significant groups of a similarity for the plan of its fit, unless they were cut short."""
+    if not (monitor.interrupted or monitor.out_of_time()):
+        similarity.__dict__["_kept_scales"] = scales
+
+
+def kept_scales(similarity: Similarity, n_clusters: int | None, min_cluster_size: int) -> Scales | None:
+    """The groups that were kept, once, where these are asked for: all significant ones of any size."""
+    scales: Scales | None = similarity.__dict__.pop("_kept_scales", None)
+    return scales if n_clusters is None and min_cluster_size == 1 else None
 
 
 def solved(

@@ -53,25 +53,44 @@ def belonging(
     best = isinstance(options.start, str) and options.start == "global"
     if not options.starts_anywhere:
         options = replace(options, algorithm="auto")
-    for k, cluster in enumerate(clusters):
-        inside = labels[cluster.members] == k
-        here = similarity.for_cluster(k)
-        if inside.all() and not (peeled and _is_joined(here, cluster)):
-            continue
-        mine = labels == k
-        among[k] = np.count_nonzero(mine)
-        problem = make_problem(here, cluster.shift)
-        problem.remove(np.flatnonzero(~mine))
-        if best:
-            found[k] = problem.solve(options.chosen_for(here, cluster.shift), monitor)
-            continue
-        members, weights = cluster.members[inside], cluster.weights[inside]
-        if not members.size:  # begin at the object that gains most against the set
+    inside = [labels[cluster.members] == k for k, cluster in enumerate(clusters)]
+    lost = [
+        k
+        for k, cluster in enumerate(clusters)
+        if not inside[k].all() or (peeled and _is_joined(similarity.for_cluster(k), cluster))
+    ]
+    for k, mine in zip(lost, _with_labels(labels, lost, len(clusters)), strict=True):
+        cluster, here = clusters[k], similarity.for_cluster(k)
+        among[k] = mine.size
+        members, weights = cluster.members[inside[k]], cluster.weights[inside[k]]
+        if not members.size and not best:  # begin at the object that gains most against the set
             payoffs = here.gradient(cluster.members, cluster.weights)
-            members, weights = np.array([np.where(mine, payoffs, -np.inf).argmax()]), np.ones(1)
-        start = Point(members, weights / weights.sum())
-        found[k] = problem.solve_from(start, options.chosen_for(here, cluster.shift, 0), monitor)
+            members, weights = mine[[payoffs[mine].argmax()]], np.ones(1)
+        part = here.part(mine)
+        if part is None:
+            problem, names = make_problem(here, cluster.shift), np.arange(similarity.n)
+            problem.remove(np.setdiff1d(names, mine, assume_unique=True))
+        else:
+            problem, names = make_problem(part, cluster.shift), mine
+        if best:
+            one = problem.solve(options.chosen_for(here, cluster.shift), monitor)
+        else:
+            start = Point(
+                members if part is None else np.searchsorted(mine, members), weights / weights.sum()
+            )
+            one = problem.solve_from(start, options.chosen_for(here, cluster.shift, 0), monitor)
+        found[k] = replace(one, members=names[one.members], undecided=names[one.undecided])
     return found, among
+
+
+def _with_labels(labels: Ints, some: list[int], count: int) -> list[Ints]:
+    """The objects with each of some labels, in increasing order; one pass over all labels."""
+    wanted = np.zeros(count + 1, dtype=bool)  # the last place is for the label -1
+    wanted[some] = True
+    objects = np.flatnonzero(wanted[labels])
+    order = np.argsort(labels[objects], kind="stable")
+    sizes = np.bincount(labels[objects], minlength=count)[sorted(some)]
+    return np.split(objects[order], np.cumsum(sizes)[:-1]) if some else []
 
 
 def _is_joined(similarity: Similarity, cluster: DominantSet) -> bool:

@@ -16,9 +16,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._typing import Flags, Floats, Ints
+from dominantsets.fitting.placing import Placing
 from dominantsets.labels.partition import memberships_of
+from dominantsets.rows.chunks import in_chunks
 from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.data import Data
 from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_graph
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
@@ -93,11 +96,14 @@ class Copies:
         The object of each copy.
     pairwise : bool
         Whether columns are objects too.
+    placed : bool
+        Whether objects without a copy are there all the same: they have the labels that ``predict`` gives.
     """
 
     counts: Ints
     objects: Ints
     pairwise: bool = False
+    placed: bool = False
 
     @classmethod
     def of(cls, sample_weight: Any, X: Any, affinity: Any) -> Copies | None:
@@ -118,6 +124,11 @@ class Copies:
         if (counts == 1).all():
             return None
         return cls(counts, np.repeat(np.arange(n), counts), pairwise)
+
+    @classmethod
+    def only(cls, some: Ints, n: int) -> Copies:
+        """Some of n objects, in increasing order; the others are placed by ``predict``."""
+        return cls(np.bincount(some, minlength=n), some, placed=True)
 
     @property
     def firsts(self) -> Ints:
@@ -173,7 +184,8 @@ class Copies:
         members, inverse = np.unique(self.objects[cluster.members], return_inverse=True)
         weights = np.zeros(members.size)
         np.add.at(weights, inverse, cluster.weights)
-        return replace(cluster, members=members, weights=weights, rounding=None)
+        undecided = np.unique(self.objects[cluster.undecided])
+        return replace(cluster, members=members, weights=weights, undecided=undecided, rounding=None)
 
     def unfold_cluster(self, cluster: DominantSet) -> DominantSet:
         """The same set of copies, which share a weight equally."""
@@ -186,7 +198,8 @@ class Copies:
         """All copies of some objects."""
         copies = np.flatnonzero(np.isin(self.objects, objects))
         if not copies.size:
-            raise ValueError(f"there is no set around objects of weight 0: {objects.tolist()}.")
+            which = "that were placed by predict" if self.placed else "of weight 0"
+            raise ValueError(f"there is no set around objects {which}: {objects.tolist()}.")
         return copies
 
 
@@ -201,17 +214,33 @@ class Weighted:
             return np.ones(self._n_objects, dtype=np.int64)
         return self._copies.counts  # type: ignore[no-any-return]
 
+    def _fold_rows(self: Any, data: Data, fitted: Ints | None) -> Copies | None:
+        """What was fitted to rows that came here from elsewhere, or to some of all, as a fit of all."""
+        copies = None if fitted is None else Copies.only(fitted, data.n)
+        if copies is not None:
+            self._fold(copies, data)
+        self._came_here = data.is_elsewhere
+        if is_dask(data.X):
+            self._chunks = tuple(data.X.chunks[0])
+            for name in ("labels_", "core_labels_", "memberships_", "probabilities_"):
+                setattr(self, name, in_chunks(getattr(self, name), self._chunks))
+        return copies
+
     def _fold(self: Any, copies: Copies, X: Any) -> None:
         """What was fitted to copies, as one of the objects; those without a copy are like new ones."""
         absent = copies.absent
         labels, cores = copies.fold(self.labels_, -1), copies.fold(self.core_labels_, -1)
+        probabilities = copies.fold(self.probabilities_, 0.0)
+        if copies.placed:
+            there, typical = Placing.of(self).everywhere(X)
+            labels[absent], probabilities[absent] = there[absent], typical[absent]
+            self.selection_ = self.selection_.placed(labels)
         self._copies = copies
         if copies.pairwise:
             self.n_features_in_ = copies.counts.size
-        if absent.size:
+        if absent.size and not copies.placed:
             labels[absent] = self.predict(copies.without(X))
-        self.labels_, self.core_labels_ = labels, cores
-        self.probabilities_ = copies.fold(self.probabilities_, 0.0)
+        self.labels_, self.core_labels_, self.probabilities_ = labels, cores, probabilities
         self.clusters_ = [copies.fold_cluster(cluster) for cluster in self.clusters_]
         self.exemplars_ = np.array([cluster.exemplar for cluster in self.clusters_], dtype=np.int64)
         self.memberships_ = memberships_of(self.clusters_, cores)

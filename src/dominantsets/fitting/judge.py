@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets._typing import Floats, Ints
-from dominantsets.clusters.scales import Scales
+from dominantsets.clusters.scales import Scales, keep_scales
 from dominantsets.compiled.interrupts import Interrupted, check
 from dominantsets.fitting.agreement import Agreement, expected
 from dominantsets.fitting.kinds import labels_of
@@ -135,6 +135,8 @@ class Choice:
         Whether Ctrl-C ended it.
     scale : ndarray or None
         What the columns are divided by, if they have unlike units; else None.
+    fitted : ndarray of int or None
+        The objects of the fit, where ``predict`` places all others; else None.
     expected_agreement : Agreement or None
         The adjusted Rand index with the true groups that is to be expected, and an interval; None for one
         cluster, and where nothing was compared.
@@ -156,6 +158,7 @@ class Choice:
     n_clusters: int | None = None
     interrupted: bool = False
     scale: Floats | None = None
+    fitted: Ints | None = None
 
     @property
     def expected_agreement(self) -> Agreement | None:
@@ -191,18 +194,19 @@ def unseen(affinity: str, reason: str) -> Choice:
     return Choice(taken, [taken], 0, reason)
 
 
-def choose_for(
-    X: Any, n_clusters: int | None, monitor: Monitor, *, seen: bool = True, distances: bool = False
-) -> Choice:
-    """Choose an affinity for what ``fit`` was given; rows that are not ``seen`` are taken as round groups."""
-    if not seen:
-        return unseen("sqeuclidean", "The rows are not all in this process's memory: round clusters.")
+def choose_for(X: Any, n_clusters: int | None, monitor: Monitor, *, distances: bool = False) -> Choice:
+    """Choose an affinity for rows, wherever they are (:class:`Data`), or for a matrix of distances."""
     scale = None if distances or has_words(X) else scale_of(X)
-    if scale is None:
-        return choose(sample_of(X, n_clusters, distances), n_clusters, monitor)
-    choice = choose(sample_of(X / scale, n_clusters, distances), n_clusters, monitor)
-    reason = f"{choice.reason} Columns have unlike units: they are divided by their standard deviations."
-    return replace(choice, scale=scale, reason=reason)
+    sample = sample_of(X if scale is None else X.divided(scale), n_clusters, distances)
+    choice = choose(sample, n_clusters, monitor)
+    taken, reason = choice.taken, choice.reason
+    fitted = sample.fitted((taken.affinity, taken.params))
+    if scale is not None:
+        reason += " Columns have unlike units: they are divided by their standard deviations."
+    if fitted is not None:
+        some = f"{fitted.size:,} of {X.n:,} objects, spread evenly over them"
+        reason += f" The fit is one of {some}; predict places all others."
+    return replace(choice, scale=scale, reason=reason, fitted=fitted)
 
 
 def choose(sample: Sample, n_clusters: int | None, monitor: Monitor) -> Choice:
@@ -298,14 +302,16 @@ class _Judge:
     def _find_numbers(self) -> None:
         """The number of clusters that each affinity finds by itself."""
         for way in self._sample.ways(None):
-            if not self._monitor.out_of_time():
+            if not self._monitor.out_of_time() and max(self._own.values(), default=0) <= MOST / 2:
                 self._or_drop(way, self._find_number)
 
     def _find_number(self, way: Way) -> None:
         whole = self._sample.whole
         if whole is not None and way == self._sample.ways(None)[0]:  # small groups do not show in the sample
             spread = located(whole).spread(np.random.RandomState(0))
-            number = len(Scales(whole, spread, None, 1, self._monitor).balls)
+            scales = Scales(whole, spread, None, 1, self._monitor)
+            keep_scales(whole, scales, self._monitor)  # the fit may need the same
+            number = len(scales.balls)
         else:
             self._own_labels[_title(way)] = labels = self._labels(way, None, None, None, "auto")
             number = int(labels[0].max(initial=-1)) + 1

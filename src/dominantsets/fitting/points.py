@@ -6,7 +6,7 @@ It is also that of kernels, matrices and places in an embedding: of all similari
 from __future__ import annotations
 
 from dominantsets._typing import Ints
-from dominantsets.clusters.scales import OwnScales, Scales, starts_of
+from dominantsets.clusters.scales import OwnScales, Scales, kept_scales, starts_of
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_points import nested_points
 from dominantsets.fitting.plan import Noise, Plan
@@ -27,7 +27,9 @@ class Points(Plan):
         points = located(similarity)
         wanted = points.n_groups if request.n_clusters is None else request.n_clusters
         spread = points.spread(self.random_state)
-        self._scales = scales = Scales(similarity, spread, wanted, request.min_cluster_size, self.monitor)
+        self._scales = scales = kept_scales(similarity, wanted, request.min_cluster_size) or Scales(
+            similarity, spread, wanted, request.min_cluster_size, self.monitor
+        )
         self._run = run = OwnScales(
             similarity, scales, request.options, self.monitor, request.min_cluster_size
         )

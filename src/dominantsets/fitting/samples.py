@@ -13,12 +13,19 @@ from dominantsets.clusters.scales import SAMPLE_A_CLUSTER, chosen
 from dominantsets.fitting.separation import neighbour_graph
 from dominantsets.rows.rounding import distinct, unrounded
 from dominantsets.similarity import Similarity, as_similarity
+from dominantsets.similarity.base import evenly
+from dominantsets.similarity.data import Data
+from dominantsets.similarity.factory import ANYWHERE
+from dominantsets.similarity.located import located
 
 SAMPLE = 2_000  # objects on which candidates are tried, and SAMPLE_A_CLUSTER for each cluster asked for
 MANY = 10  # dimensions above which an embedding in few is tried, and densities are poor
-# Objects up to which trees, by the number of features, walks and places take seconds.
+# Objects up to which trees, by the number of features, walks and places take seconds: more are placed.
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
+LANDMARKS = 50_000  # largest number of objects that are fitted where others are placed, but for trees
+FEWEST = 20_000  # and the smallest, however little memory is free
+SEEN = 100_000, 2**25  # rows and numbers from which units are found
 UNIT = 1e-3  # by which the lengths of unit vectors may differ from 1
 UNLIKE = 10.0  # largest spread of a column over the median one, from which units are unlike
 DECILES = np.linspace(0.0, 1.0, 11)
@@ -58,6 +65,9 @@ class Sample(Protocol):
     def graph(self) -> sp.csr_array:
         """The graph of their neighbors, on which clusters are judged."""
 
+    def fitted(self, way: Way) -> Ints | None:
+        """The objects of which a fit with an affinity is made; None for all of them."""
+
 
 class Rows:
     """Some rows of features."""
@@ -65,12 +75,28 @@ class Rows:
     rows: Floats | None = None
 
     def __init__(self, X: Any, n_clusters: int | None, round_: str) -> None:
-        size = _size(n_clusters)
-        everything = as_similarity(X, round_)
-        self._some = X[chosen(everything.degrees(), size)]
-        self.n, self._n_all, self._d = self._some.shape[0], X.shape[0], X.shape[1]
+        self._data = X if isinstance(X, Data) else Data(X)
+        everything = self._data.similarity(round_)
+        self._spread = located(everything).spread()
+        self._some = self._data.take(self._spread(_size(n_clusters)))
+        self.n, self._n_all, self._d = self._some.shape[0], everything.n, self._data.d
         self.is_part = self.n < self._n_all
         self.whole: Similarity | None = everything if self.is_part else None
+
+    def _suits(self, most: float) -> bool:
+        """Whether a way that takes seconds for so many objects can be taken."""
+        return self._n_all <= most or not self._data.whole
+
+    def _most(self, way: Way) -> float:
+        """The objects up to which all are fitted."""
+        return np.inf
+
+    def fitted(self, way: Way) -> Ints | None:
+        most = self._most(way)
+        if way[0] in ANYWHERE or self._data.whole or self._n_all <= most:
+            return None
+        most = most if way[0] == "path" else min(most, LANDMARKS)
+        return self._spread(int(max(FEWEST, min(most, self._data.room()))))
 
     def similarity(self, way: Way, objects: Ints | None = None) -> Similarity:
         rows = self._some if objects is None else self._some[objects]
@@ -89,17 +115,22 @@ class PointSample(Rows):
         self.rows = self._some if self._d <= MANY else None
 
     def ways(self, n_clusters: int | None) -> list[Way]:
-        n, d = self._n_all, self._d
-        ways: list[Way] = [("sqeuclidean", {})]
-        if n <= next(most for features, most in TREES if d <= features):
-            ways.append(("path", {"min_samples": 5}))
-        if n <= WALKS and d > 1:  # on a line every gap is a border to walks
+        d = self._d
+        ways: list[Way] = [("sqeuclidean", {}), ("path", {"min_samples": 5})]
+        if d > 1:  # on a line every gap is a border to walks
             ways.append(("diffusion", {} if n_clusters is None else {"n_components": n_clusters}))
         if n_clusters is not None and d <= MANY:
             ways.append(("ellipses", {}))
-        if d > MANY and n <= PLACES:
+        if d > MANY:
             ways.append(("embedding", {}))
-        return ways
+        return [way for way in ways if self._suits(self._most(way))]
+
+    def _most(self, way: Way) -> float:
+        if way[0] == "path":
+            return next(most for features, most in TREES if self._d <= features)
+        if way[0] == "ellipses" and not self._data.is_elsewhere:
+            return np.inf
+        return {"diffusion": WALKS, "embedding": PLACES, "ellipses": PLACES}.get(way[0], np.inf)
 
     def order(self) -> Ints:
         """By the distance from the mean: no matter how the axes lie."""
@@ -115,16 +146,17 @@ class WordSample(Rows):
 
     def __init__(self, X: Any, n_clusters: int | None) -> None:
         super().__init__(X, n_clusters, "cosine")
-        self._places = WALKS if sp.issparse(X) else PLACES
+        self._places = WALKS if sp.issparse(self._data.X) else PLACES
 
     def ways(self, n_clusters: int | None) -> list[Way]:
         ways: list[Way] = [("cosine", {})]
         number = {} if n_clusters is None else {"n_components": n_clusters}
-        if self._n_all <= WALKS:
-            ways.append(("diffusion", {"metric": "cosine", **number}))
-        if self._n_all <= self._places:
-            ways.append(("embedding", {"metric": "cosine"}))
-        return ways
+        ways.append(("diffusion", {"metric": "cosine", **number}))
+        ways.append(("embedding", {"metric": "cosine"}))
+        return [way for way in ways if self._suits(self._most(way))]
+
+    def _most(self, way: Way) -> float:
+        return {"diffusion": WALKS, "embedding": self._places}.get(way[0], np.inf)
 
     def order(self) -> Ints:
         sums = np.asarray(self._some.sum(axis=1)).ravel()
@@ -161,6 +193,9 @@ class DistanceSample:
     def graph(self) -> sp.csr_array:
         return neighbour_graph(self._some, metric="precomputed")
 
+    def fitted(self, way: Way) -> None:
+        """None: all distances are there."""
+
 
 def _size(n_clusters: int | None) -> int:
     return max(SAMPLE, SAMPLE_A_CLUSTER * (n_clusters or 0))
@@ -176,10 +211,10 @@ def sample_of(X: Any, n_clusters: int | None, distances: bool) -> Sample:
 def scale_of(X: Any) -> Floats | None:
     """The standard deviations of columns of unlike units; None if no column dominates.
 
-    A column dominates if its standard deviation is more than ten times the median one, and so is its typical
-    width: the median distance between neighboring deciles, which neither far objects nor gaps between
-    clusters change. Constant columns do not count and have 1 here; pixels and principal components stay
-    below ten.
+    They are those of at most 100,000 rows, spread evenly over all. A column dominates if its standard
+    deviation is more than ten times the median one, and so is its typical width: the median distance between
+    neighboring deciles, which neither far objects nor gaps between clusters change. Constant columns do not
+    count and have 1 here; pixels and principal components stay below ten.
 
     Examples
     --------
@@ -189,6 +224,10 @@ def scale_of(X: Any) -> Floats | None:
     >>> scale_of(np.array([[0.0, 0.0], [2.0, 3.0]])) is None
     True
     """
+    data = X if isinstance(X, Data) else Data(X)
+    rows, numbers = SEEN
+    count = min(data.n, rows, max(SAMPLE, numbers // data.d))
+    X = data.X if count == data.n and not data.is_elsewhere else data.take(evenly(np.arange(data.n), count))
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.std(X, axis=0, dtype=np.float64)
     if not np.isfinite(spread).all() or not _dominates(spread):
@@ -206,9 +245,10 @@ def _dominates(spread: Floats) -> bool:
 
 def has_words(X: Any) -> bool:
     """Whether rows are sparse, or vectors of one length in many dimensions."""
-    if sp.issparse(X):
+    data = X if isinstance(X, Data) else Data(X)
+    if sp.issparse(data.X):
         return True
-    if X.shape[1] <= MANY:
+    if data.d <= MANY:
         return False
-    lengths = np.linalg.norm(X[: min(len(X), SAMPLE)], axis=1)
+    lengths = np.linalg.norm(data.take(np.arange(min(data.n, SAMPLE))), axis=1)
     return bool(np.abs(lengths - 1.0).max() < UNIT)

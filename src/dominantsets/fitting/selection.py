@@ -203,6 +203,12 @@ class Selection:
             rows.append(row._replace(labelled=int(size), among=int(count)))
         return replace(self, rows=rows, noise=noise)
 
+    def placed(self, labels: Ints) -> Selection:
+        """With how many of all objects each cluster has, where only some were fitted."""
+        sizes = sizes_of(labels, len(self.rows))
+        pairs = zip(self.rows, sizes, strict=True)
+        return replace(self, rows=[row._replace(labelled=int(size)) for row, size in pairs])
+
     def with_margins(self, margins: Floats, labels: Ints) -> Selection:
         """With the least margin among the labels of each cluster; nan where none has one."""
         least = np.full(1 + max(len(self.rows), int(labels.max())), np.inf)

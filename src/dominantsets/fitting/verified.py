@@ -23,6 +23,7 @@ from dominantsets.compiled.threads import blas, single_threaded
 from dominantsets.fitting.copies import Copies
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.bounds import bounds_of
+from dominantsets.similarity.data import is_elsewhere
 from dominantsets.similarity.faces import EPS
 from dominantsets.similarity.stated import PRODUCTS, Stated, stated
 from dominantsets.solvers import DominantSet
@@ -93,10 +94,13 @@ def _unfit(model: Any, X: Any) -> str:
     """Why a fit cannot be checked; nothing if it can."""
     if model.end_ in HALTS.values():
         return "it ended early"
-    if not model.similarity_.in_memory or model._device is not None:
+    elsewhere = model._device is not None or is_elsewhere(X)
+    if not model.similarity_.in_memory or elsewhere:
         return "its data are not in the memory of this process"
     if model.similarity_.n > MOST:
         return f"it has {model.similarity_.n:,} objects, and {MOST:,} are the most"
+    if model.choice_ is not None and model.choice_.fitted is not None:
+        return "only some of its objects were fitted"
     if not (isinstance(X, Similarity) or sp.issparse(X) or hasattr(X, "__array__") or isinstance(X, list)):
         return f"a {type(X).__name__} is no array"
     return ""

@@ -417,6 +417,10 @@ class Rows(ABC):
         """A store of new rows, to be asked what these are asked; ``in_memory`` makes one in memory."""
         return in_memory(self.brought(new))
 
+    def part(self, objects: Ints) -> Rows | None:
+        """A store of some of the rows, where one costs less than what is asked of all rows; else None."""
+        return None
+
     def points(self, rows: Floats, extra: Floats) -> Any:
         """Points of a sample, worked on where these rows are."""
         return Points(rows, extra)

@@ -69,7 +69,7 @@ class ChunkRows(Rows):
     def __init__(self, chunks: Sequence[Any], sizes: Sequence[int], d: int, where: str | None = None) -> None:
         super().__init__(sizes, d)
         self._where = where
-        self._given = tuple(int(size) for size in sizes)
+        self.chunk_sizes = tuple(int(size) for size in sizes)
         self._chunks = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
         self._known: dict[str, dict[int, Floats]] = {}
 
@@ -111,9 +111,7 @@ class ChunkRows(Rows):
 
     def as_given(self, per_object: NDArray[Any]) -> Any:
         """A Dask array with the chunks of the input."""
-        import dask.array as da
-
-        return da.from_array(per_object, chunks=(self._given,))
+        return in_chunks(per_object, self.chunk_sizes)
 
     def brought(self, new: Any) -> Any:
         return computed(new) if hasattr(new, "compute") else new
@@ -150,6 +148,13 @@ class InProcess(ChunkRows):
                 lambda: chunk.compute(scheduler="synchronous"), begin, size, self._where, kept=self._kept
             )
         return self._blocks[index]
+
+
+def in_chunks(per_object: NDArray[Any], sizes: tuple[int, ...]) -> Any:
+    """An array with an entry for each object, as a Dask array."""
+    import dask.array as da  # only where there is Dask
+
+    return da.from_array(per_object, chunks=(sizes,))
 
 
 def computed(X: Any) -> NDArray[Any]:

@@ -7,8 +7,9 @@ the same names for blocks on a device.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,22 @@ def diagonal(block: Block, recipe: Recipe) -> Floats:
 def take(block: Block, recipe: Recipe, objects: Ints) -> Floats:
     """The chosen rows, in float64."""
     return local(block, recipe).rows.take(block.places(objects))
+
+
+def raw(block: Block, objects: Ints) -> Floats:
+    """The chosen rows as they are stored, in float64."""
+    return np.asarray(block.data[block.places(objects)], dtype=np.float64)
+
+
+def apply(block: Block, work: Callable[[Any], tuple[Any, ...]], height: int) -> tuple[Any, ...]:
+    """What a function of rows gives for all of them, in arrays; it is called with ``height`` at a time."""
+    data = block.data
+    return stacked([work(data[begin : begin + height]) for begin in range(0, block.size, height)])
+
+
+def stacked(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Parts of arrays, put together."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 def mix(block: Block, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:

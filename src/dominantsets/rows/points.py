@@ -24,6 +24,7 @@ from dominantsets.compiled.threads import N_THREADS, blas, parallel_map, row_blo
 NUMBERS = 2**22  # products that are held at once
 BLOCK = 2048  # points that a thread takes at a time
 MOST = 0.25  # of the points that a list may hold where a ball is only followed: longer ones save nothing
+CLOSE = 1e-6  # of the largest squared distance from 0: below it products have too few digits left
 NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
@@ -99,6 +100,19 @@ class Points:
             who = np.take_along_axis(who, order, axis=1)
             far = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
         return np.ascontiguousarray(far[:, 1:]), np.ascontiguousarray(who, dtype=np.int64)
+
+    def squares(self, centres: Floats) -> Floats:
+        """Squared distances of all points from some centers; small ones keep their digits."""
+        lengths = np.square(centres).sum(axis=1)
+        table = self._table(centres)
+        table += lengths[:, None]
+        who, i = np.nonzero(table < CLOSE * (self._longest + lengths)[:, None])
+        table[who, i] = np.square(self.rows[i] - centres[who]).sum(axis=1) + self.extra[i]
+        return np.maximum(table, 0.0, out=table).T
+
+    def _table(self, centres: Floats) -> Floats:
+        """|x|² - 2 x·c, a row for each center."""
+        return np.asarray(self.lengths - 2.0 * (centres @ self.rows.T))
 
     def away(self, centres: Floats) -> Floats:
         """The squared distance of every point from the nearest centre, roughly."""

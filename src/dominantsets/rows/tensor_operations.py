@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,13 +13,14 @@ from torch import Tensor
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.members import joined
 from dominantsets.rows.base import Cores, Mixture, Recipe, Sums, Survey, scatter_of
-from dominantsets.rows.operations import Few
+from dominantsets.rows.operations import Few, stacked
 from dominantsets.rows.rule import Rule
 from dominantsets.rows.tensor_block import DeviceBlock
 from dominantsets.rows.tensor_formulas import kernel, local
 from dominantsets.rows.tensor_scores import Scores
 from dominantsets.rows.tiles import Tiles
 
+HALVES = (torch.float16, torch.bfloat16, torch.float32)  # types that NumPy has in float32
 PLACES = 4_096  # of the argument of a beta function, between which it is taken as straight
 
 
@@ -86,6 +88,16 @@ def diagonal(rows: DeviceBlock, recipe: Recipe) -> Floats:
 def take(rows: DeviceBlock, recipe: Recipe, objects: Ints) -> Floats:
     here = local(rows, recipe)
     return rows.host(here.at(rows.at(objects)) / here.root)
+
+
+def raw(rows: DeviceBlock, objects: Ints) -> Floats:
+    return rows.host(rows.features.take(rows.at(objects)).double())
+
+
+def apply(rows: DeviceBlock, work: Callable[[Any], tuple[Any, ...]], height: int) -> tuple[Any, ...]:
+    """The function is called with rows on the host."""
+    wide = torch.float32 if rows.features.dtype in HALVES else torch.float64
+    return stacked([work(rows.host(block.to(wide))) for _, block in rows.features.blocks(height)])
 
 
 def mix(rows: DeviceBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:

@@ -14,6 +14,7 @@ from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import modes
 from dominantsets.compiled.clouds import FAINT
 from dominantsets.compiled.passes import EPS
+from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows import fused
 from dominantsets.rows.points import NORMAL, Points, Tail
 
@@ -75,7 +76,7 @@ class TensorPoints(Points):
         Products leave a small ball far from 0 only rounding: such ones are followed on the host.
         """
         large = radii > BEYOND * self.rows.shape[1] * EPS * self._longest
-        if len(centres) * self.rows.size < LARGE[self.device.type]:  # host threads are sooner done
+        if max(len(centres), N_THREADS) * self.rows.size < LARGE[self.device.type]:  # host threads are faster
             large[:] = False
         centres, radii = centres.copy(), radii.copy()
         if not large.all():
@@ -113,6 +114,14 @@ class TensorPoints(Points):
             if not len(going):
                 break
         r2.copy_(_radius(self._squares(c), kappa, r2))
+
+    def _table(self, centres: Floats) -> Floats:
+        sent, height = self._send(centres), self._height(len(self.rows))
+        found = [
+            torch.addmm(self._lengths, sent[i : i + height], self._rows.T, alpha=-2.0).cpu()
+            for i in range(0, len(centres), height)
+        ]
+        return np.asarray(torch.cat(found).numpy())
 
     def away(self, centres: Floats) -> Floats:
         c, height = self._send(centres), self._height(len(centres))

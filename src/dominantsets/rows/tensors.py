@@ -86,6 +86,9 @@ class TensorRows(Rows):
     def brought(self, new: Any) -> Any:
         return to_numpy(new.double()) if isinstance(new, Tensor) else new
 
+    def part(self, objects: Ints) -> TensorRows:
+        return TensorRows(self.features.take(self.send(objects)))
+
     def points(self, rows: Floats, extra: Floats) -> TensorPoints:
         return TensorPoints(rows, extra, self.device)
 

@@ -183,6 +183,10 @@ class Similarity(ABC):
         """The similarity of which cluster k is a dominant set: this one, unless each has its own."""
         return self
 
+    def part(self, objects: Ints) -> Similarity | None:
+        """That of some objects by themselves, where it costs less than to leave out all others; else None."""
+        return None
+
     def fingerprint(self) -> str:
         """A hash of the data, by which a checkpoint knows them again."""
         some = evenly(np.arange(self.n), HASHED)

@@ -226,6 +226,15 @@ def refuse_anndata(X: Any) -> None:
         )
 
 
+def rows_of(X: Any, device: Any = None) -> Rows:
+    """Rows of features, where they are or on a device: what similarities of ``ANYWHERE`` are made of."""
+    if is_dask(X):
+        return _in_chunks(device, X, False)
+    if device is not None or is_tensor(X):
+        return _on_device(X, device)
+    return InMemory(_features(X))
+
+
 def _elsewhere(
     X: Any, affinity: Any, params: dict[str, Any], where: str, stored: Callable[[Any, bool], Rows]
 ) -> Similarity:

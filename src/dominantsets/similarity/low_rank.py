@@ -62,6 +62,19 @@ class LowRank(OfRows):
         self.least_own = float(formula.own(self.sums.shortest))
         self.self_similarity = float(formula.own(self.sums.squares / self.n))
 
+    def part(self, objects: Ints) -> LowRank | None:
+        """The same similarity of some of the objects, where that costs less than to leave out the others."""
+        rows = self.rows.part(objects)
+        if rows is None:
+            return None
+        out = copy(self)
+        out.rows, out.n = rows, rows.n
+        out.recipe = self.recipe._replace(name=uuid.uuid4().hex)
+        out.sums = rows.total("measure", out.recipe, True)
+        out.longest = float(np.sqrt(out.sums.longest))
+        out.least_own = float(self.formula.own(out.sums.shortest))
+        return out
+
     @property
     def local(self) -> FormulaRows:
         """The rows themselves, where they are in memory."""

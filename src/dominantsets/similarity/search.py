@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 from dominantsets._checks import check_choice
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import nearest as _nearest
-from dominantsets.compiled.threads import N_THREADS, blas, row_blocks
+from dominantsets.compiled.threads import N_THREADS, blas, row_blocks, thread_slices
 from dominantsets.rows.base import side_by_side
 
 EXACT_WORK = 10**11  # products n² d up to which "auto" looks at all pairs: a few seconds
@@ -28,7 +30,24 @@ ENOUGH = 0.95  # share of the true neighbours found with which no more are looke
 CROWDED = 4  # times the mean size above which a list is cut
 CANDIDATES = 3  # for each neighbour asked for, of which true distances are taken
 BLOCK = 2**22  # bytes of a block of products
+SPLIT = 5_000  # rows per thread from which a tree is asked by several of them
 CHECKED = 200  # objects whose true neighbours are found, to say how many the search finds
+
+
+_asked = threading.local()
+
+
+@contextmanager
+def searched_once() -> Iterator[None]:
+    """Within, a search that is asked for the neighbors of the same array again remembers them.
+
+    The array must not change meanwhile. What is remembered is that of this thread.
+    """
+    _asked.known = {}
+    try:
+        yield
+    finally:
+        _asked.known = None
 
 
 def make_search(X: Any, k: int, search: str = "auto", n_jobs: int | None = None) -> Exact | Lists:
@@ -73,7 +92,14 @@ class Search:
 
     def kneighbors(self, X: Any = None) -> tuple[Floats, Ints]:
         """Distances to the nearest of some rows, and which they are; of the objects without themselves."""
-        return self._index.kneighbors(X)
+        known = getattr(_asked, "known", None)
+        if known is None or X is None:
+            return self._index.kneighbors(X)
+        name = id(self), id(X)
+        if name not in known:
+            known[name] = (X, self._index.kneighbors(X))  # the array stays, and so does its number
+        found: tuple[Floats, Ints] = known[name][1]
+        return found
 
     def copies(self, new: Any, nearest: Ints) -> Flags:
         """Which new rows are copies of the objects nearest to them."""
@@ -90,12 +116,16 @@ class Exact:
 
     def __init__(self, X: Any, k: int, n_jobs: int | None = None) -> None:
         self._search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
+        self._n_jobs = n_jobs
 
     def kneighbors(self, X: Any = None) -> tuple[Floats, Ints]:
         """Distances and numbers of the k nearest of each row, the nearest first.
 
         Of the objects themselves, without themselves, where X is None.
         """
+        rows = self._search.n_samples_fit_ if X is None else X.shape[0]
+        several = self._n_jobs is None and len(thread_slices(rows, SPLIT)) > 1
+        self._search.n_jobs = N_THREADS if several else self._n_jobs
         distances, nearest = self._search.kneighbors(X)
         return distances.astype(np.float64, copy=False), nearest
 

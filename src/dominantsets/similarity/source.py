@@ -9,12 +9,18 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Recipe, Rows
+from dominantsets.rows.chunks import in_chunks
 from dominantsets.similarity.base import Similarity, evenly
 from dominantsets.similarity.bounds import Bounds, bounds_of
 
 
-def as_given(similarity: Similarity, per_object: NDArray[Any]) -> Any:
-    """An array with an entry for each object, as the caller's own data are kept: attributes of estimators."""
+def as_given(similarity: Similarity, per_object: NDArray[Any], chunks: tuple[int, ...] | None = None) -> Any:
+    """An array with an entry for each object, as the caller's own data are kept: attributes of estimators.
+
+    ``chunks`` are those of a Dask array, where the similarity is one of rows that came from there.
+    """
+    if chunks is not None:
+        return in_chunks(per_object, chunks)
     return per_object if similarity.rows is None else similarity.rows.as_given(per_object)
 
 

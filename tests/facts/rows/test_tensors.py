@@ -267,6 +267,45 @@ def test_the_number_of_clusters_is_found_as_on_a_cpu(kind, device):
 # what is refused ---------------------------------------------------------------------------------------
 
 
+def test_sets_that_lose_members_to_other_labels_are_those_of_a_cpu(device):
+    """They are solved again among the objects with their label, on a device as a problem of these alone."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 3)) + 2.0 * rng.integers(3, size=300)[:, None]
+    for affinity in ("sqeuclidean", "cosine"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            here = DominantSets(9, affinity=affinity).fit(X)
+            there = DominantSets(9, affinity=affinity).fit(torch.tensor(X, device=device))
+        np.testing.assert_array_equal(there.labels_, here.labels_)
+        among = [row.among for row in there.selection_.rows]
+        assert min(among) < len(X)
+        assert among == [row.among for row in here.selection_.rows]
+        for one, other in zip(there.clusters_, here.clusters_, strict=True):
+            assert_same_cluster(one, other, atol=1e-8)
+        A = as_similarity(X, affinity).toarray()
+        assert_clusters_certified(A, there, rounding=1e-9)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_heavy_tails_in_noise_are_labelled_as_on_a_cpu(k, device):
+    """Student's t with 3 degrees of freedom about three centers, in uniform noise."""
+    rng = np.random.default_rng(0)
+    n, d = 3_000, 6
+    y = np.where(rng.random(n) < 0.3, -1, rng.integers(3, size=n))
+    centers = 10.0 * rng.normal(size=(3, d))
+    X = rng.normal(size=(n, d)) * np.sqrt(3.0 / rng.chisquare(3.0, size=(n, 1))) + centers[y]
+    X[y < 0] = rng.uniform(-30.0, 30.0, size=(int((y < 0).sum()), d))
+    new = np.vstack([centers, centers + 8.0, rng.uniform(-30.0, 30.0, size=(40, d))])
+    here = DominantSets(k, affinity="sqeuclidean").fit(X)
+    there = DominantSets(k, affinity="sqeuclidean").fit(torch.tensor(X, device=device))
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-6)
+    np.testing.assert_array_equal(there.predict(torch.tensor(new, device=device)), here.predict(new))
+    assert adjusted_rand_score(y, there.labels_) > 0.95
+    assert (there.labels_[y >= 0] >= 0).mean() > 0.98
+    assert there.selection_.noise == here.selection_.noise
+
+
 def test_bad_input_gets_one_sentence():
     X = torch.tensor(features(30, 3))
     for data, options, words in (

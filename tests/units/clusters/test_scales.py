@@ -15,6 +15,7 @@ from dominantsets.clusters import scales as module
 from dominantsets.clusters.balls import Ball
 from dominantsets.clusters.modes import ModeTree
 from dominantsets.clusters.scales import OwnScales, Scales, chosen, starts_from, starts_of
+from dominantsets.rows.points import Points
 from dominantsets.similarity.located import Coordinates, located
 from dominantsets.solvers import Monitor, SolverOptions
 from support import unequal
@@ -176,16 +177,39 @@ def test_which_of_many_balls_bring_objects_near():
 def test_distances_from_groups_are_in_their_radii(unit):
     """Of one that has none, in a thousandth of the largest distance; its members are at none."""
     rows = unit * np.array([[0.0], [1.0], [3.0], [10.0]])
-    scales, away = bare(sample=Coordinates(rows, np.zeros(4), 0.0)), np.full(4, np.inf)
-    scales._farther(away, Ball(rows[0], np.array([0, 1]), np.ones(2), 1.0))
-    np.testing.assert_allclose(away, [0.0, 0.0, 9.0, 100.0])
-    scales._farther(away, Ball(rows[3], np.array([3]), np.ones(1), 1.0))
-    np.testing.assert_allclose(away, [0.0, 0.0, 9.0, 0.0])
+    points = Points(rows, np.ones(4))
+    scales, away = bare(sample=Coordinates(rows, np.ones(4), 0.0)), np.full(4, np.inf)
+    for ball, expected in (
+        (Ball(rows[0], np.array([0, 1]), np.ones(2), 1.0), [0.0, 0.0, 9.0, 100.0]),
+        (Ball(rows[3], np.array([3]), np.ones(1), 1.0), [0.0, 0.0, 9.0, 0.0]),
+    ):
+        scales._farther(away, ball, points.squares(ball.centre[None])[:, 0])
+        np.testing.assert_allclose(away, expected)
+
+
+def test_what_is_missing_comes_at_once_and_lies_far():
+    """Each object is farthest from all centers, those before it too, and in no cluster."""
+    rows = np.arange(30.0)[:, None] ** 2
+    for missing in (1, 3, 9):
+        ball = Ball(rows[0], np.array([0]), np.ones(1), 1.0)
+        sample = Coordinates(rows, np.zeros(30), 0.0)
+        scales = bare(sample=sample, objects=np.arange(30), n=30, balls=[ball], _wanted=12 + missing)
+        assert scales.more(np.where(np.arange(30) == 29, 0, -1), 12)
+        expected, centers = [], [0.0]
+        for _ in range(missing):
+            expected.append(int(np.abs(rows[:29] - np.array(centers)).min(axis=1).argmax()))
+            centers.append(float(rows[expected[-1], 0]))
+        assert [int(one.members[0]) for one in scales.balls[1:]] == expected
+        assert not scales.more(np.full(30, -1), 12 + missing)
 
 
 def test_a_ball_of_a_few_objects():
     rows = np.random.default_rng(0).normal(size=(40, 2)) + 5.0
-    ball = bare(sample=Coordinates(rows, np.zeros(40), 0.0))._about(np.arange(3))
+    sample, points = Coordinates(rows, np.zeros(40), 0.0), Points(rows, np.zeros(40))
+    ball, other = bare(sample=sample, objects=np.arange(40), _points=points)._about(
+        [np.arange(3), np.arange(4)]
+    )
+    assert other.kappa != ball.kappa
     t = np.square(rows[:3] - rows[:3].mean(axis=0)).sum(axis=1)
     assert ball.kappa == pytest.approx((2.0 * t.max() - t).sum())
     assert ball.weights.sum() == pytest.approx(1.0)

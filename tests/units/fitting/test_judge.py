@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from dominantsets import Choice, DominantSets, TriedAffinity
+from dominantsets.clusters.scales import Scales
 from dominantsets.fitting import judge, samples
 from dominantsets.fitting.judge import choose, unseen
 from dominantsets.fitting.samples import sample_of
@@ -131,3 +132,17 @@ def test_of_a_part_an_affinity_finds_its_own_number(monkeypatch):
     made = choose(sample_of(X, None, False), None, Monitor())
     assert made.taken.n_clusters == 2
     assert made.n_clusters is None
+
+
+@pytest.mark.parametrize(("options", "trees"), [({}, 1), ({"min_cluster_size": 3}, 2)])
+def test_the_groups_of_all_objects_are_found_once(options, trees, monkeypatch):
+    """The choice looks for them, and the fit takes them if it asks for the same; then they are let go."""
+    X, _ = make_blobs(3_000, centers=60, n_features=12, random_state=0)
+    plain, made = DominantSets(affinity="sqeuclidean", **options).fit(X), []
+    look = Scales._look
+    monkeypatch.setattr(Scales, "_look", lambda self, *args: made.append(self.n) or look(self, *args))
+    model = DominantSets(**options).fit(X)
+    assert made.count(3_000) == trees
+    assert model.affinity_ == "sqeuclidean"
+    assert "_kept_scales" not in vars(model.similarity_)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)

@@ -10,6 +10,8 @@ from dominantsets import as_similarity
 from dominantsets.fitting import samples
 from dominantsets.fitting.samples import DistanceSample, PointSample, WordSample, has_words, sample_of
 from dominantsets.fitting.separation import neighbour_graph
+from dominantsets.similarity import data
+from dominantsets.similarity.data import Data
 
 
 def points(n, d, seed=0):
@@ -40,20 +42,48 @@ def test_ways_of_points_by_their_dimensions(d):
     assert dict(sample_of(points(60, 3), None, False).ways(None))["diffusion"] == {}
 
 
-def test_what_takes_long_is_not_tried(monkeypatch):
+@pytest.fixture
+def small_limits(monkeypatch):
     monkeypatch.setattr(samples, "TREES", ((3, 50), (np.inf, 40)))
     monkeypatch.setattr(samples, "WALKS", 40)
     monkeypatch.setattr(samples, "PLACES", 60)
+    monkeypatch.setattr(samples, "FEWEST", 30)
+    monkeypatch.setattr(samples, "LANDMARKS", 35)
+
+
+def test_what_takes_long_is_not_tried_where_all_are_to_be_fitted(small_limits):
     for n, d, expected in (
         (50, 3, ["sqeuclidean", "path"]), (51, 3, ["sqeuclidean"]), (50, 4, ["sqeuclidean"]),
         (40, 4, ["sqeuclidean", "path", "diffusion"]), (60, 12, ["sqeuclidean", "embedding"]),
         (61, 12, ["sqeuclidean"]),
     ):  # fmt: skip
-        assert names(PointSample(points(n, d), None)) == expected
+        assert names(PointSample(Data(points(n, d), whole=True), None)) == expected
     rows = sp.random_array((61, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     for n, words, dense in ((40, 3, 3), (41, 1, 2), (60, 1, 2), (61, 1, 1)):
-        assert len(names(WordSample(rows[:n], None))) == words
-        assert len(names(WordSample(rows[:n].toarray() + 0.01, None))) == dense
+        assert len(names(WordSample(Data(rows[:n], whole=True), None))) == words
+        assert len(names(WordSample(Data(rows[:n].toarray() + 0.01, whole=True), None))) == dense
+
+
+def test_of_more_objects_some_are_fitted(small_limits):
+    for n, d, way, expected in (
+        (50, 3, "path", None), (500, 3, "path", 50), (500, 4, "path", 40), (40, 4, "diffusion", None),
+        (500, 4, "diffusion", 35), (500, 12, "embedding", 35), (500, 4, "sqeuclidean", None),
+        (500, 4, "ellipses", None),
+    ):  # fmt: skip
+        sample = PointSample(points(n, d), 3)
+        assert way in names(sample, 3) or way == "embedding"
+        fitted = sample.fitted((way, {}))
+        assert (None if fitted is None else fitted.size) == expected
+        if fitted is not None:  # as many in each part of the order of the row sums
+            ranks = np.argsort(np.argsort(as_similarity(points(n, d), "sqeuclidean").degrees()))
+            assert np.ptp(np.histogram(ranks[fitted], bins=5)[0]) <= 1
+
+
+def test_where_memory_is_short_fewer_are_fitted(small_limits, monkeypatch):
+    sample = PointSample(points(500, 3), None)
+    for free, expected in ((1e9, 50), (24 * 4 * 45, 45), (0, 30)):
+        monkeypatch.setattr(data, "memory_available", lambda free=free: free)
+        assert sample.fitted(("path", {})).size == expected
 
 
 def test_words_are_sparse_or_of_one_length_in_many_dimensions():

@@ -42,6 +42,19 @@ def drawn(n, d, seed, with_extra, far=0.0):
 
 
 @pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("with_extra", [False, True])
+def test_squares_are_those_of_differences(where, with_extra):
+    """Of close points with all digits, of copies 0, and in blocks of one center as well."""
+    X, extra, rng = drawn(50, 4, 0, with_extra)
+    X[7] = X[3]
+    centres = np.vstack([X[[3]], X[[5]] + 1e-7, rng.normal(size=(9, 4))])
+    expected = squares_of(X, extra, centres).T
+    np.testing.assert_allclose(points_of(where, X, extra).squares(centres), expected, rtol=1e-7)
+    if not with_extra:
+        assert points_of(where, X, extra).squares(centres)[7, 0] == 0.0
+
+
+@pytest.mark.parametrize("where", WHERE)
 @given(
     n=st.integers(1, 40),
     d=st.integers(1, 5),
