@@ -57,9 +57,9 @@ class DominantSets(
     Parameters
     ----------
     n_clusters : int, optional
-        Number of clusters: those that stand alone first, others only to fill up. Without it, those that stand
-        alone: more persistent, or sharper, than chance would have it in data without structure
-        (:mod:`dominantsets.clusters.evidence`). Where nothing does, all objects are one cluster.
+        Number of clusters: significant groups first, then the best of the rest. If None, the significant
+        groups: more persistent, or sharper, than chance would have it in data without structure
+        (:mod:`dominantsets.clusters.evidence`). Without any, all objects are one cluster.
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X. ``"auto"`` finds out on a sample whether groups are round, elliptic, or
         of any shape, and takes what suits them (``print(selection_)`` has the table and the reason). If a
@@ -98,8 +98,8 @@ class DominantSets(
         :func:`correlation_clusters` and :func:`graph_shift` label objects in other ways.
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
-        is strong (``print(selection_)`` says what was decided, and why); None: nobody; "cores": everybody
-        outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
+        is strong (``print(selection_)`` says what was decided, and why); None: no object; "cores": all
+        objects outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
     random_state : int, RandomState or None, default=None
         Used where row sums of a kernel are estimated from a sample (above 20,000 objects).
     max_time : float, optional

@@ -39,19 +39,19 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     rises they are absorbed by one another, which makes a tree. Its height is the shift.
 
     It is the tree from which ``DominantSets(shift="auto")`` reads its clusters. So ``n_clusters=None``, here
-    and there, and ``shift="auto"`` are one choice: the groups that stand alone.
+    and there, and ``shift="auto"`` are one choice: the significant groups.
 
     Parameters
     ----------
     n_clusters : int, optional
-        Where to cut the tree for ``labels_``. Without it, at the groups that stand alone: those that
+        Where to cut the tree for ``labels_``. Without it, at the significant groups: those that
         ``DominantSets()`` finds on the same data. Objects that it leaves out as noise are in a group here.
     affinity : str, callable or Similarity, default="auto"
         How similarity comes from X, see :class:`DominantSets`. "auto" takes what ``DominantSets()`` does.
     affinity_params : dict, optional
         Parameters of the affinity.
     min_cluster_size : int, default=1
-        Smaller sets are no groups that stand alone.
+        Smaller sets are not significant groups.
     max_time : float, optional
         Seconds after which the tree is left as it is: what has not merged merges at the top, and groups
         whose dominant set was not found have none.
@@ -65,7 +65,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_leaves_ : int
         How many there are. ``cut`` knows every number up to it.
     n_groups_ : int
-        How many groups stand alone.
+        Number of significant groups.
     linkage_ : ndarray of shape (n - 1, 4)
         The tree in SciPy's form, its heights the shifts at which groups merge, less the lowest one. Objects
         of one leaf merge at the shift at which it comes up.
@@ -220,7 +220,7 @@ class DominantSetHierarchy(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         n_clusters : int, optional
-            How many groups: those that stand alone split first, by falling shift, then doubtful ones come
+            How many groups: the significant ones split first, by falling shift, then doubtful ones come
             off, the least doubtful first.
         shift : float, optional
             Or: the groups at this shift.

@@ -226,7 +226,7 @@ class Result:
         """Why no more clusters were looked for, in words."""
         end = self.model.end_
         if end is None or (end is End.N_CLUSTERS and self.model.n_clusters is None):
-            return "all groups that stand alone were found"
+            return "all significant groups were found"
         return end.words
 
     def name_of(self, i: int) -> Any:

@@ -29,7 +29,7 @@ class Grown:
         return self.model.end_ is not None
 
     def cuts(self, numbers: list[int]) -> dict[str, Any]:
-        """A column of labels for each number of groups; without one, those that stand alone."""
+        """A column of labels for each number of groups; without one, the significant ones."""
         if not numbers:
             return {"label": self.model.labels_}
         most = self.model.n_leaves_ if self.partial else max(numbers)  # of a partial tree, what there is

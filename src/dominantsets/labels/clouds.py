@@ -258,7 +258,7 @@ def _half(moment: float, dimension: float) -> float:
 
 
 def limit(sample: Coordinates) -> float:
-    """A cloud has no more dimensions than the points; where axes are left out, nobody knows how many."""
+    """A cloud has no more dimensions than the points; where axes are left out, their number is unknown."""
     return np.inf if sample.extra.any() else float(max(1, sample.rows.shape[1]))
 
 

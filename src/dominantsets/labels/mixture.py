@@ -11,7 +11,7 @@ keep their objects; else all clusters have one width, and objects belong to the 
 The background is one more cloud; in up to four dimensions also a constant density over the convex hull of the
 objects, whichever explains more. It is believed where
 
-- there are 30 objects or more: of fewer nobody knows how wide a cluster is,
+- there are 30 objects or more: fewer do not show how wide a cluster is,
 - it explains the sample better than the clusters alone do, by more than the Bayesian information criterion
   asks of its parameters, and by 0.25 nats for each of its objects,
 - it has no more than 85 % of the objects: beyond that a few dense places of one group look like clusters,

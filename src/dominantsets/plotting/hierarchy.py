@@ -60,7 +60,7 @@ class HierarchyDisplay:
         n_clusters : int, optional
             Colours the groups of ``cut(n_clusters)``; without it those of ``labels_``.
         n_leaves : int, optional
-            How many groups are drawn, those of ``cut(n_leaves)``; without it those that stand alone, and as
+            How many groups are drawn, those of ``cut(n_leaves)``; without it the significant ones, and as
             many as have a colour.
         ax : matplotlib Axes, optional
             Where to draw; a new figure without it.
@@ -83,7 +83,7 @@ class HierarchyDisplay:
         n_clusters : int, optional
             Colours the groups of ``cut(n_clusters)``; without it those of ``labels_``.
         n_leaves : int, optional
-            How many groups are drawn, those of ``cut(n_leaves)``; without it those that stand alone, and as
+            How many groups are drawn, those of ``cut(n_leaves)``; without it the significant ones, and as
             many as have a colour.
 
         Returns

@@ -38,7 +38,7 @@ class Elliptic(LowRank):
     inverse of the cluster's covariance, scaled so that volumes stay what they are: what is long in one
     direction is round there. The metrics come from a mixture of normal clouds
     (:mod:`dominantsets.labels.ellipses`) that begins at the groups of another affinity; until they are known
-    the metric is everybody's.
+    all clusters share the metric.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from dominantsets.similarity.path import REACH, Path
 from dominantsets.similarity.search import SAMPLE, Search
 
 # benchmarks/embedding.py says on what these were chosen
-REPULSION = 10.0  # of the mean over everybody, beside the mean over neighbours, in the last round
+REPULSION = 10.0  # of the mean over all objects, beside the mean over neighbours, in the last round
 SAMPLES = 10  # objects for that mean, in each round
 RATE, MOMENTUM = 1.0, 0.8  # the rate of the first round; it falls to 0
 SMOOTHING = 30  # means over neighbours of the places to begin with
@@ -44,7 +44,7 @@ class Places:
     .. math:: E_i(y_i) = -\sum_j p_{ij} \log q_{ij} + \gamma \operatorname{mean}_s q_{is},
 
     the second mean over a few objects that are chosen anew in each round: it is drawn to its neighbours and
-    driven away from everybody. :math:`\gamma` rises from 0: a group comes together before groups part. All
+    driven away from all objects. :math:`\gamma` rises from 0: a group comes together before groups part. All
     move at once from where all were before, and who is chosen comes from counters, so that the places are the
     same in every run and for any number of threads. The first places are on the principal axes, smoothed over
     neighbours.

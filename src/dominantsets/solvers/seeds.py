@@ -1,4 +1,4 @@
-"""Dominant sets around seeds: a larger shift for everybody else, and a start at the seeds."""
+"""Dominant sets around seeds: a larger shift for all other objects, and a start at the seeds."""
 
 from __future__ import annotations
 

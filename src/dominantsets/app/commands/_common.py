@@ -95,7 +95,7 @@ ScaleOption = Annotated[
 NClusters = Annotated[
     int | None,
     typer.Option(
-        "--n-clusters", "-k", min=1, help="Largest number of clusters.", show_default="those that stand alone"
+        "--n-clusters", "-k", min=1, help="Largest number of clusters.", show_default="the significant ones"
     ),
 ]
 AffinityOption = Annotated[
@@ -139,7 +139,7 @@ Noise = Annotated[
     typer.Option(
         "--noise",
         help="What refine leaves out as noise: auto, the background where the evidence is strong; none, "
-        "nobody; cores, all outside the dominant sets; a number, that share of the objects.",
+        "no object; cores, all outside the dominant sets; a number, that share of the objects.",
     ),
 ]
 MinClusterSize = Annotated[int, typer.Option(min=1, help="Leave out smaller clusters.")]

@@ -53,7 +53,7 @@ def hierarchy(
             "-k",
             min=1,
             help="So many groups; may be repeated.",
-            show_default="those that stand alone",
+            show_default="the significant ones",
         ),
     ] = None,
     tree: Annotated[
