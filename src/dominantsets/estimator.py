@@ -99,7 +99,8 @@ class DominantSets(
     noise : "auto", None, "cores" or float, default="auto"
         With ``assign="refine"``, what gets no label (-1). "auto": the background, where the evidence for one
         is strong (``print(selection_)`` says what was decided, and why); None: no object; "cores": all
-        objects outside the dominant sets; a number: that share of the objects, those farthest out in their clusters.
+        objects outside the dominant sets; a number: that share, of the objects farthest out in their
+        clusters.
     random_state : int, RandomState or None, default=None
         Used where row sums of a kernel are estimated from a sample (above 20,000 objects).
     max_time : float, optional
