@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.fitting.placing import Placing
 from dominantsets.labels.partition import memberships_of
-from dominantsets.rows.chunks import in_chunks
 from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.data import Data
 from dominantsets.similarity.factory import PRECOMPUTED, is_dask, is_graph
+from dominantsets.similarity.source import as_given
 from dominantsets.solvers import DominantSet
 from dominantsets.solvers.weights import checked_weights
 
@@ -223,7 +223,7 @@ class Weighted:
         if is_dask(data.X):
             self._chunks = tuple(data.X.chunks[0])
             for name in ("labels_", "core_labels_", "memberships_", "probabilities_"):
-                setattr(self, name, in_chunks(getattr(self, name), self._chunks))
+                setattr(self, name, as_given(self.similarity_, getattr(self, name), self._chunks))
         return copies
 
     def _fold(self: Any, copies: Copies, X: Any) -> None:

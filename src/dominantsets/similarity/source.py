@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.rows.base import Recipe, Rows
-from dominantsets.rows.chunks import in_chunks
 from dominantsets.similarity.base import Similarity, evenly
 from dominantsets.similarity.bounds import Bounds, bounds_of
 
@@ -20,6 +19,8 @@ def as_given(similarity: Similarity, per_object: NDArray[Any], chunks: tuple[int
     ``chunks`` are those of a Dask array, where the similarity is one of rows that came from there.
     """
     if chunks is not None:
+        from dominantsets.rows.chunks import in_chunks  # only where there is Dask
+
         return in_chunks(per_object, chunks)
     return per_object if similarity.rows is None else similarity.rows.as_given(per_object)
 
