@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dominantsets._checks import NO_MEMORY, check_real, memory_explained, warn
 from dominantsets._input import Chosen, Made, batch, is_given, set_tags, similarity_of
-from dominantsets._labels import Labels
+from dominantsets._new import NewObjects
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 class DominantSets(
     CallbackSupportMixin,  # type: ignore[misc]
-    Labels,
+    NewObjects,
     Weighted,
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

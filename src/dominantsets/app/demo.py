@@ -92,7 +92,7 @@ def digits() -> Story:
     default = fitted[0][1]
     story = Story(
         "Handwritten digits",
-        f"{len(X):,} images of 8 × 8 pixels, as they come: nothing is told about the digits, no parameter is "
+        f"{len(X):,} images of 8 × 8 pixels, as they come: nothing is known of the digits, no parameter is "
         f"tuned. The affinity was found out: {default.affinity_}.",
         [_row(name, y, model.labels_, seconds) for name, model, seconds in fitted],
         "labelled: share in a cluster, the rest is called noise. ARI: agreement with the true digits, 1 is "

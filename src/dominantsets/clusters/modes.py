@@ -224,7 +224,7 @@ class ModeTree:
         return np.where(width > 0, change / np.maximum(width, 1e-300), 1.0)
 
     def lives(self) -> list[Node]:
-        """Every ball over its whole life, whoever it absorbed."""
+        """Every ball over its whole life, whatever it absorbed."""
         return [self.life(a) for a in range(int(self._state.counters[modes.CHAINS]))]
 
     def life(self, chain: int, first: int | None = None, last: int | None = None) -> Node:

@@ -32,7 +32,7 @@ def replacing(path: str) -> Iterator[str]:
 
 
 def _beside(path: str) -> str:
-    """A name that nobody else has."""
+    """A new name."""
     folder, last = os.path.split(path)
     return os.path.join(folder, f".{last}.{secrets.token_urlsafe(6)}{os.path.splitext(last)[1]}")
 

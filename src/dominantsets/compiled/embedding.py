@@ -60,7 +60,7 @@ def move(
     now: Floats32, speed: Floats32, starts: Ints, others: Ints, shares: Floats32, first: int, last: int,
     epoch: int, samples: int, rate: float, repulsion: float, momentum: float, after: Floats32,
 ) -> None:  # fmt: skip
-    """One step of the objects first, ..., last - 1, all from where everybody was before.
+    """One step of the objects first, ..., last - 1, all from the places of the step before.
 
     Half the slope of sum p log(1 + t) over neighbours, plus repulsion times the mean of 1 / (1 + t) over
     samples, t being squared distances.

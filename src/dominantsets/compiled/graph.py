@@ -23,9 +23,9 @@ def ascend(
     tol: float,
     work: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Pairwise steps for x'(A - shift I)x from weights on a support; nobody where the value is not positive.
+    """Pairwise steps for x'(A - shift I)x from weights on a support; no node where the value is not positive.
 
-    Ends where payoffs of members are level and nobody else has a higher one, up to tol, or after looking at
+    Ends where payoffs of members are level and no other node has a higher one, up to tol, or after looking at
     ``work`` nodes; how many it looked at comes with the set. ``x``, ``r`` and ``listed`` are all zero before
     and after, ``near`` is room for all nodes.
     """

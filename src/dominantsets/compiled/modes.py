@@ -256,7 +256,7 @@ def follow_some(
 
 @reassociated
 def join(state: State, chains: Ints, lists: Lists, kappa: float, level: int) -> None:
-    """Objects that nobody holds join the ball with the largest weight on them."""
+    """Objects in no ball join the ball with the largest weight on them."""
     m = state.X.shape[0]
     t, best, to = np.empty(m), np.zeros(m), np.full(m, -1)
     for a in chains:
@@ -280,7 +280,7 @@ def hold(state: State, i: int, a: int, level: int) -> None:
 
 @reassociated
 def start(state: State, kappa: float, level: int, least: int, steps: int, tolerance: float) -> None:
-    """Objects about which a ball is now large enough, and that nobody holds, start chains: densest first.
+    """Objects about which a ball is now large enough, and that are in no ball, start chains: densest first.
 
     Only those that lie denser than all of the nearest ones do; others go where a denser neighbour is. A new
     ball is small, so it is followed among the nearest objects only, unless it comes to hold them all.

@@ -4,8 +4,8 @@ A group x with the value :math:`f = x^T A x` is no equilibrium of :math:`x^T (A 
 the mixture y of another group gains against it, :math:`y^T A x > f - \alpha |x|^2`: above the shift
 :math:`\alpha = (f - y^T A x) / |x|^2` (the :math:`\gamma` of Pavan and Pelillo, 2003, for one outsider that
 is a group). Two groups merge at the smaller of their two such shifts; those that have no edge between them,
-and nobody else's groups, merge at the top. A group that lies within another (its ``parent``) merges with that
-one first.
+and no other node's groups, merge at the top. A group that lies within another (its ``parent``) merges
+with that one first.
 """
 
 from __future__ import annotations

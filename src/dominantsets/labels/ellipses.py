@@ -229,7 +229,7 @@ def usable(labels: Ints) -> Ints:
 
 
 def _begin(labels: Ints, count: int, background: bool) -> Floats:
-    """Parts of all objects in all clusters and outside; where nobody is outside yet, everybody a little."""
+    """Parts of all objects in all clusters and outside; if no object is outside yet, all are a little."""
     parts = np.zeros((labels.size, count + 1))
     parts[np.arange(labels.size), np.where(labels >= 0, labels, count)] = 1.0
     if background and not (labels < 0).any():

@@ -197,7 +197,7 @@ class Block(ABC):
 
 
 class Mask:
-    """Which objects are alive, kept by the problem; blocks are told where their part has changed."""
+    """Which objects are alive, kept by the problem; blocks hear where their part has changed."""
 
     def __init__(self, n: int, begins: Ints) -> None:
         self.alive = np.ones(n, dtype=bool)

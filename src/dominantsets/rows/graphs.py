@@ -19,7 +19,7 @@ _beside: dict[torch.device, Any] = {}  # a stream of each device: libraries keep
 class Replays:
     """Work, by its name, on tensors that stay where they are: the same shapes each time, and no waits.
 
-    The work itself is not kept: its owner keeps this, and goes, with all memory, when nobody needs it.
+    The work itself is not kept: its owner keeps this, and goes, with all memory, when it is not needed.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -2,8 +2,8 @@ r"""Points of a sample, and what takes one product of matrices for all of them a
 
 :math:`|x - c|^2 = |x|^2 - 2\,x \cdot c + |c|^2`, so that one product says which points can be within reach of
 which centres. It loses digits where points lie close together and far from 0. So what is listed may hold a
-few points too many, by the bound of its rounding, and never one too few; whoever needs distances makes them
-of differences, for these points only.
+few points too many, by the bound of its rounding, and never one too few; a caller that needs distances makes
+them of differences, for these points only.
 """
 
 from __future__ import annotations

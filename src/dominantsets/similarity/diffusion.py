@@ -41,7 +41,7 @@ class Diffusion(LowRank):
     orthogonal directions of the first K coordinates, whatever their shapes: for images, embeddings and
     other data on curved surfaces.
 
-    ``n_components`` is m. By default it is the number of clusters where an estimator was told one, else what
+    ``n_components`` is m. By default it is the number of clusters where an estimator was given one, else what
     the largest gap of the eigenvalues says (:func:`dominantsets.similarity.spectrum.slowest_by_gap`); m = 1
     means that no group stands out, and all objects are alike. ``metric="cosine"``: neighbours are those of
     about the same direction, as words have it. New objects get the mean of their neighbours'

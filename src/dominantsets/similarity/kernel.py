@@ -45,7 +45,7 @@ TILE = 256  # side of the tiles in which they are made: of the cache, and small 
 class _Matrix:
     """All similarities of few objects, once so many were asked for that making them all costs no more.
 
-    It goes with no copy and no pickle: whoever gets one begins without.
+    It goes with no copy and no pickle: a copy begins without.
     """
 
     def __init__(self) -> None:

@@ -271,7 +271,7 @@ def _cut(rows: Any, names: Ints, limit: int) -> Ints:
 
 
 def _means(rows: Any, names: Ints, before: Any) -> Any:
-    """The mean of each list, or what it was before where nobody is in it."""
+    """The mean of each list, or what it was before where it is empty."""
     counts = np.bincount(names, minlength=len(before))
     order = np.argsort(names, kind="stable")
     out = before.copy()

@@ -2,7 +2,7 @@ r"""The dual over objects in blocks: a pass is a round or two that bring back su
 
 x(w) has the weights :math:`\max(0, s_i - \tau) / \kappa_i`, and tau is set by their sum, 1, over all blocks.
 All else that an ascent needs (U'x, f, Newton's matrix) are sums over the support, linear or quadratic in
-tau. So a block that is told a narrow band in which tau must lie sends back the sums over what lies above it,
+tau. So a block that gets a narrow band in which tau must lie sends back the sums over what lies above it,
 and the few rows within it as they are; the caller then finds tau exactly and adds up the rest.
 
 The band is a guess from the last pass: while the support stays, tau moves by :math:`\bar u \cdot dw`. Where

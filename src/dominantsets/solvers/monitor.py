@@ -15,7 +15,7 @@ CHUNK_SECONDS = 0.05  # how long compiled code may run before Python checks agai
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told.
+    """What a callback gets.
 
     Attributes
     ----------

@@ -146,7 +146,7 @@ class FewDual:
             torch.maximum(self._tau, self._bound(), out=self._tau)
 
     def _summed(self) -> None:
-        """Weights, and what the host is told."""
+        """Weights, and what the host gets."""
         W, (weights, inside), lifted = self._sent[:, :-2], self._pair, self._lifted
         s, d, before = self.s, self._d, self._sums[1].clone()
         self._among()

@@ -7,8 +7,8 @@ worth what it puts together,
 
 With :math:`c_i = \theta / 2` its maximum is the least cut plus :math:`\theta \sum_k |C_k|(|C_k| - 1)/2`: the
 shifted min cut (Haghir Chehreghani 2017, 2023). "adaptive" centres rows and columns off the diagonal, so that
-:math:`\sum_{j \ne i} s_{ij} = 0` for every object: nobody is drawn to a cluster for its size alone. It is our
-reconstruction of their adaptive shift, of which the abstract was read.
+:math:`\sum_{j \ne i} s_{ij} = 0` for every object: no object is drawn to a cluster for its size alone. It is
+our reconstruction of their adaptive shift, of which the abstract was read.
 
 As a maximum of :math:`\mathrm{tr}(X^T S X)` over a product of simplices (a row of X is an object's shares of
 the clusters) block-coordinate Frank-Wolfe is local search (Thiel, Haghir Chehreghani and Dubhashi 2019):

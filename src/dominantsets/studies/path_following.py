@@ -9,7 +9,7 @@ never falls.
 
 The paper runs replicator dynamics within the cap; here a level is climbed by projected gradient steps, each
 with the best step length along its direction (one product with the similarity, linear in the edges of a
-graph). Where the cap binds nobody any more the problem itself is solved from there, by pairwise steps.
+graph). Where the cap binds no weight any more the problem itself is solved from there, by pairwise steps.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Path:
         self.f = float(self.x @ self.r)
 
     def rise(self, growth: float, max_iter: int, monitor: Monitor) -> Status:
-        """Level after level, until the cap binds nobody."""
+        """Level after level, until the cap binds no weight."""
         while self.cap < 1.0:
             self.cap = min(1.0, self.cap * growth)
             halt = self.climb(min(max_iter, self.n_iter + STEPS), monitor)

@@ -124,7 +124,7 @@ def trajectory(
 
     Examples
     --------
-    Two groups in a background that is alike to nobody; the cut that leaves the background behind comes first,
+    Two groups in a background that is like no object; the cut that leaves the background behind comes first,
     then one between the groups.
 
     >>> import numpy as np
