@@ -21,6 +21,7 @@ from dominantsets._new import NewObjects
 from dominantsets.clusters.checkpoint import Checkpoint, signature
 from dominantsets.clusters.peeling import check_peeling
 from dominantsets.compiled.interrupts import listening
+from dominantsets.compiled.jit import say_that_it_compiles, telling
 from dominantsets.fitting.callbacks import Around, CallbackSupportMixin, fit_tasks, with_callbacks
 from dominantsets.fitting.copies import Copies, Weighted, without_direction
 from dominantsets.fitting.judge import Choice, choose_for, unseen
@@ -308,7 +309,8 @@ class DominantSets(
             warn(f"{empty.sum()} of {empty.size} rows are all 0 and have no direction: they are labelled -1.")
             sample_weight = ~empty if sample_weight is None else np.where(empty, 0.0, sample_weight)
         copies = None if sample_weight is None else Copies.of(sample_weight, X, self.affinity)
-        with memory_explained(NO_MEMORY), listening(), fit_tasks(self, X, y) as around:
+        compiling = telling(say_that_it_compiles)
+        with memory_explained(NO_MEMORY), listening(), compiling, fit_tasks(self, X, y) as around:
             made = self._fit(X if copies is None else copies.rows(X, self.affinity), around, copies is None)
             if made.data is not None:
                 copies = self._fold_rows(made.data, made.fitted)

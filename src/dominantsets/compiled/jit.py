@@ -100,12 +100,29 @@ class _First(Listener):
         """Nothing: only that it begins is worth a word."""
 
 
+@cache
+def say_that_it_compiles() -> None:
+    """Log once per process that compiling takes a while."""
+    _log.warning(
+        "compiling for this machine (up to 30 s); later fits, also in other processes, load it from the disk."
+    )
+
+
+_listeners: list[_First] = []  # the outermost one has the word
+
+
 @contextmanager
 def telling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` once if anything is compiled inside, and not just loaded from the disk."""
-    listener = _First(tell)
-    register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    """Call ``tell`` once if anything is compiled inside, and not just loaded from the disk.
+
+    Inside another one, it is left to that one.
+    """
+    if _listeners:
+        yield
+        return
+    _listeners.append(_First(tell))
+    register("numba:compile", _listeners[0])  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
-        unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
+        unregister("numba:compile", _listeners.pop())  # type: ignore[no-untyped-call]

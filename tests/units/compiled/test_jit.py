@@ -66,3 +66,14 @@ def test_compiling_is_told_once_and_only_within():
         assert told == [1]
     function(np.zeros(2))
     assert told == [1]
+
+
+@pytest.mark.skipif(bool(numba.core.config.DISABLE_JIT), reason="nothing is compiled")
+def test_within_another_one_the_outer_has_the_word():
+    said = []
+    with jit.telling(lambda: said.append("outer")), jit.telling(lambda: said.append("inner")):
+        numba.njit(lambda x: x + 2)(1)
+    assert said == ["outer"]
+    with jit.telling(lambda: said.append("later")):
+        numba.njit(lambda x: x + 3)(1)
+    assert said == ["outer", "later"]
