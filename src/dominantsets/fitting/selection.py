@@ -174,7 +174,7 @@ class Selection:
             )
         count = f"{len(sizes):,} cluster{'' if len(sizes) == 1 else 's'} in {n:,} objects"
         out = n - sum(sizes)
-        noise = f"{out:,} objects ({out / n:.0%}) have the label -1; " if out else ""
+        noise = f"{out:,} objects; " if out else ""
         advice = self.advice or "print(model.selection_) for the table, model.why(i) for one object."
         similarity = self.taken or f"{affinity}, as given. {self.reason}"
         agreement = "Expected agreement with the true groups: not estimated "
