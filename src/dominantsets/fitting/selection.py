@@ -9,7 +9,7 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import Ball
-from dominantsets.clusters.graph_tree import GraphGroup
+from dominantsets.clusters.graph_groups import GraphGroup
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut

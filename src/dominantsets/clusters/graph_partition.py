@@ -1,0 +1,398 @@
+r"""Communities of a graph: the division of its nodes that describes its edges in the fewest nats.
+
+Without structure, each of the E edges joins nodes i and j with a probability proportional to
+:math:`k_i k_j`, the product of their degrees. With K groups and the nodes that are in none, an edge is first
+dealt to one of the groups or to the rest, and then joins two nodes of that group (or any pair that is in no
+group together), again in proportion to their degrees. With :math:`E_k` edges inside group k and
+:math:`E_0` others, :math:`n_k` nodes and the share :math:`v_k` of all edge ends, the second description is
+shorter by
+
+.. math:: \sum_k E_k \log\frac{1}{v_k^2} + E_0 \log\frac{1}{1 - \sum_k v_k^2}
+          - \log\frac{(E + K)!}{K!\, E_0! \prod_k E_k!}
+          - \log\frac{n!}{n_0! \prod_k n_k!} - \log\binom{n}{K} - \log (K + 1)(K + 2)
+
+nats: the likelihood ratio with the shares of the edges averaged over all possible ones, less the nats that say
+which nodes are in which group. Both descriptions are probability distributions, so that a graph without
+structure saves s nats with a probability of at most :math:`e^{-s}` (Markov's inequality), however the
+division was searched for. No constant is tuned. Edges with weights count as their effective number,
+:math:`E = (\sum w)^2 / \sum w^2`.
+
+The search maximizes modularity at resolutions 1, 2, 4, ... until two of them in a row save less, and then
+between them: nodes move one at a time, and groups of moved nodes are the nodes of the next level (Blondel et
+al., 2008), taken apart first where that gains (Traag et al., 2019). Each division is then moved by its nats.
+Order decides between equal gains, and nothing is drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaln, xlogy
+
+from dominantsets._typing import Floats, Ints
+from dominantsets.compiled.communities import Goal, Groups, Level, move, tally, weigh
+from dominantsets.solvers import Monitor
+
+FALSE = 0.05  # largest probability with which a graph without structure has a group
+SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
+WORSE = 2  # resolutions in a row that save less, after which no higher one is tried
+FINER = (2.0**0.5, 2.0**-0.5, 2.0**0.25, 2.0**-0.25)  # of the best resolution, tried after that
+LARGEST = 100  # groups of which it is looked at how they fall apart, to make up a number
+EDGES = 2_000_000  # edges that compiled code looks at before Python looks at the clock, about 50 ms
+
+
+@dataclass(eq=False)
+class Division:
+    """Nodes in groups, or in none.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        Group of each node, -1 for none.
+    nats : float
+        How much shorter the description with the groups is.
+    """
+
+    labels: Ints
+    nats: float
+
+
+@dataclass(eq=False)
+class Communities:
+    """A search for communities.
+
+    Parameters
+    ----------
+    A : CSR matrix
+        The graph, symmetric, with at least an edge.
+    monitor : Monitor
+        Its time limit and callback end the search; what has been found by then is used.
+
+    Attributes
+    ----------
+    looked : int
+        Edges that were looked at, each direction once per look; over the stored entries of A, the number of
+        passes.
+    """
+
+    A: Any
+    monitor: Monitor
+    looked: int = 0
+    _halted: bool = False
+    _level: Level = field(init=False)
+    _unit: float = field(init=False)
+    _total: float = field(init=False)
+    _factorials: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        data = self.A.data.astype(np.float64)
+        self._unit = float(data.sum()) / float(np.square(data).sum())
+        data *= self._unit
+        n = self.A.shape[0]
+        ends = np.asarray(sp.csr_array((data, self.A.indices, self.A.indptr), shape=self.A.shape).sum(axis=1))
+        self._level = Level(
+            self.A.indptr.astype(np.int64),
+            self.A.indices.astype(np.int64),
+            data,
+            np.zeros(n),
+            ends.ravel(),
+            np.ones(n, dtype=np.int64),
+        )
+        self._total = 0.5 * float(data.sum())
+        self._factorials = gammaln(np.arange(n + 1) + 1.0)
+
+    def find(self, n_clusters: int | None) -> Division:
+        """The division that saves most nats, with so many groups if their number is given.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import scipy.sparse as sp
+        >>> from dominantsets.clusters.graph_partition import Communities
+        >>> from dominantsets.solvers import Monitor
+        >>> A = sp.block_diag([np.ones((8, 8)) - np.eye(8)] * 3, format="csr")
+        >>> Communities(A, Monitor()).find(None).labels
+        array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2,
+               2, 2])
+        """
+        found, best, resolution = dict[float, Division](), 1.0, 1.0
+        while resolution <= best * 2.0**WORSE and not self._halted:
+            found[resolution] = self._at(resolution)
+            if found[resolution].nats > found[best].nats:
+                best = resolution
+            resolution *= 2.0
+        for factor in FINER:
+            if not self._halted:
+                found[best * factor] = self._at(best * factor)
+        divisions = list(found.values())
+        if n_clusters is not None:
+            return self._of_number(divisions, n_clusters)
+        return self._that_count(max(divisions, key=lambda one: one.nats))
+
+    def _at(self, resolution: float) -> Division:
+        """The division at a resolution, moved by its nats."""
+        labels = self._moved(np.arange(self.A.shape[0]), resolution)
+        labels = self._moved(labels, 0.0)
+        return Division(labels, self.nats(labels))
+
+    def _moved(self, labels: Ints, resolution: float) -> Ints:
+        """Where moves of nodes, and of groups of them, lead from a division of all nodes."""
+        level, place = self._level, np.arange(labels.size)
+        while True:
+            labels = self._move(level, labels, np.zeros(labels.size, dtype=np.int64), resolution)
+            parts = self._move(level, np.arange(labels.size), labels, resolution)
+            count = int(parts.max()) + 1
+            if count == labels.size or self._halted:
+                return labels[place]
+            level, place = _merged(level, parts), parts[place]
+            coarse = np.empty(count, dtype=np.int64)
+            coarse[parts] = labels
+            labels = coarse
+
+    def _move(
+        self, level: Level, labels: Ints, within: Ints, resolution: float, fixed: bool = False
+    ) -> Ints:
+        """Labels, 0, 1, ..., after all moves that gain."""
+        n = labels.size
+        labels, edges, tied = labels.copy(), np.zeros(n), np.zeros(n)
+        tally(level, labels, edges)
+        ends = np.bincount(labels, level.ends, n)
+        sizes = np.bincount(labels, level.sizes, n).astype(np.int64)
+        empty = np.flatnonzero(sizes == 0)[::-1]
+        state = np.array([0, n, n - empty.size, empty.size, 0, 0])
+        room = np.empty(n + 1, dtype=np.int64)
+        room[: empty.size] = empty
+        sums = np.array([edges.sum(), np.square(ends).sum()])
+        waiting = np.arange(n), np.ones(n, dtype=bool)
+        groups = Groups(labels, within, edges, ends, sizes, room, *waiting, state, sums, np.empty(n), tied)
+        goal = Goal(resolution, self._total, self._factorials)
+        weigh(groups, goal)
+        while move(level, groups, goal, fixed, EDGES) and not self._halted:
+            self._halted = self.monitor.report(0, resolution, 0.0, n) is not None
+        self.looked += int(state[4])
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+    def nats(self, labels: Ints) -> float:
+        """How much shorter the description with these groups is; -1 for nodes in none."""
+        edges, ends, sizes = self._sums(labels)
+        out = int((labels < 0).sum())
+        rest = self._of_all(edges.sum(), np.square(ends).sum(), edges.size, out)
+        return float(rest) + float(_of_groups(edges, ends, sizes, self._total).sum())
+
+    def of_one(self, weight: float, ends: float, size: int) -> float:
+        """Nats saved by one group alone: the weights of its inner edges and of its ends, and its nodes."""
+        edges, bound = self._unit * weight, self._unit * ends
+        rest = self._of_all(edges, bound**2, 1, self.A.shape[0] - size)
+        return float(rest) + float(_of_groups(edges, bound, size, self._total))
+
+    def _of_all(self, inner: Any, squares: Any, count: Any, out: Any) -> Floats:
+        """What groups add to the nats together.
+
+        ``inner`` edges lie inside the groups, whose edge ends have this sum of ``squares``; there are
+        ``count`` groups, and ``out`` nodes are in none.
+        """
+        total, n = self._total, self.A.shape[0]
+        pairs, rest = 4.0 * total**2, np.maximum(total - inner, 0.0)
+        linked = rest * np.log(pairs / np.maximum(pairs - squares, 1e-12 * pairs))
+        shares = gammaln(rest + 1.0) + gammaln(count + 1.0) - gammaln(total + count + 1.0)
+        names = gammaln(out + 1.0) + gammaln(count + 1.0) + gammaln(n - count + 1.0) - 2.0 * gammaln(n + 1.0)
+        degrees = _degrees(2.0 * total) - _degrees(2.0 * rest)
+        return np.asarray(linked + shares + names + degrees - np.log((count + 1.0) * (count + 2.0)))
+
+    def _sums(self, labels: Ints) -> tuple[Floats, Floats, Ints]:
+        """Edges inside each group, edge ends of each, and its nodes."""
+        count = _count(labels)
+        named = np.where(labels < 0, count, labels)
+        edges = np.zeros(count + 1)
+        tally(self._level, named, edges)
+        ends = np.bincount(named, self._level.ends, count + 1)
+        return edges[:-1], ends[:-1], np.bincount(named, minlength=count + 1)[:-1]
+
+    def evidence(self, labels: Ints) -> Floats:
+        """Nats that the description grows by if a group is named no more: for each group, the others stay."""
+        edges, ends, sizes = self._sums(labels)
+        out, count = int((labels < 0).sum()), edges.size
+        if count == 0:
+            return edges
+        inner, squares = edges.sum(), np.square(ends).sum()
+        whole = self._of_all(inner, squares, count, out) + _of_groups(edges, ends, sizes, self._total)
+        rest = self._of_all(inner - edges, squares - np.square(ends), count - 1, out + sizes)
+        return np.asarray(whole - rest, dtype=np.float64)
+
+    def _that_count(self, found: Division) -> Division:
+        """The groups that save nats; the others, weakest first, are none as long as that saves more.
+
+        All together are to save log 20 nats, so that a graph without structure has one with a probability of
+        no more than 0.05.
+        """
+        edges, ends, sizes = self._sums(found.labels)
+        n, count = found.labels.size, edges.size
+        inner, squares = edges.sum(), np.square(ends).sum()
+        outer = max(self._total - inner, 0.5) / max(4.0 * self._total**2 - squares, 1.0)
+        gain = xlogy(edges, edges / np.square(np.maximum(ends, 1e-300)) / outer)
+        gain -= sizes * np.log(n / sizes)
+        order = np.argsort(np.where(sizes < SMALLEST, -np.inf, gain), kind="stable")
+        few = int((sizes < SMALLEST).sum())
+
+        def left(values: Any) -> Floats:
+            """Sums over the groups that are left when 0, 1, 2, ... have gone."""
+            return np.asarray(values.sum() - np.concatenate([[0.0], np.cumsum(values[order])]))
+
+        gone = np.concatenate([[0], np.cumsum(sizes[order])])
+        kept = count - np.arange(count + 1)
+        saved = self._of_all(left(edges), left(np.square(ends)), kept, gone)
+        saved = saved + left(_of_groups(edges, ends, sizes, self._total))
+        first = few + int(saved[few:].argmax())
+        if saved[first] < -np.log(FALSE):
+            first = count
+        names = np.full(count, -1, dtype=np.int64)
+        names[np.sort(order[first:])] = np.arange(count - first)
+        labels = names[found.labels]
+        return Division(labels, self.nats(labels))
+
+    def _of_number(self, divisions: list[Division], wanted: int) -> Division:
+        """So many groups: pairs joined and groups left out, as costs least, of those with no fewer."""
+        enough = [one for one in divisions if self._sets(one.labels) >= wanted]
+        if not enough:
+            return self._more(max(divisions, key=lambda one: one.nats), wanted)
+        least = min(self._sets(one.labels) for one in enough)
+        near = [one for one in enough if self._sets(one.labels) <= max(2 * wanted, least)]
+        return max((self._fewer(one, wanted) for one in near), key=lambda one: one.nats)
+
+    def _more(self, found: Division, wanted: int) -> Division:
+        """Groups taken apart, one after another, as costs least; fewer than wanted where none can be."""
+        labels, halves = found.labels.copy(), dict[int, tuple[float, Ints]]()
+        while (count := _count(labels)) < wanted and not self._halted:
+            before = self.nats(labels)
+            for k in np.argsort(-np.bincount(labels), kind="stable")[: max(LARGEST, wanted)].tolist():
+                if k not in halves:
+                    second = self._second(np.flatnonzero(labels == k))
+                    split = labels.copy()
+                    split[second] = count
+                    halves[k] = self.nats(split) - before if second.size else -np.inf, second
+            best = max(halves, key=lambda k: halves[k][0])
+            cost, second = halves.pop(best)
+            if cost == -np.inf:
+                break
+            labels[second] = count
+        return Division(labels, self.nats(labels))
+
+    def _second(self, nodes: Ints) -> Ints:
+        """The second of two groups that some nodes fall into; none where they do not."""
+        A = self.A[nodes][:, nodes]
+        if A.nnz:
+            search, resolution = Communities(A, self.monitor), 1.0
+            while resolution < 2.0 * A.nnz:
+                labels = search._moved(np.arange(nodes.size), resolution)
+                if search._sets(labels) > 1:
+                    return nodes[search._fewer(Division(labels, 0.0), 2).labels != 0]
+                resolution *= 2.0
+        return nodes[:0]
+
+    def _sets(self, labels: Ints) -> int:
+        """The number of groups that have an edge."""
+        return int((self._sums(labels)[0] > 0.0).sum())
+
+    def _fewer(self, found: Division, wanted: int) -> Division:
+        """Groups joined or left out, one after another, as costs least; then nodes move among them."""
+        labels, out = found.labels, 0
+        level = _merged(self._level, labels)
+        while (single := level.loops == 0.0).any() or single.size > wanted:
+            gain, a, b = self._joined(level, out)
+            names = np.arange(single.size)
+            if single.any():  # what has no edge inside joins the group that it fits best
+                gain[~single[a]] = -np.inf
+                order = np.lexsort((gain, a))
+                last = order[np.searchsorted(a[order], np.flatnonzero(single), side="right") - 1]
+                links = sp.csr_array((np.ones(last.size), (a[last], b[last])), shape=(single.size, single.size))
+                names = connected_components(links, directed=False)[1].astype(np.int64)
+            else:
+                gone = self._gone(level, out)
+                if gain.max(initial=-np.inf) >= gone.max():
+                    k = int(gain.argmax())
+                    names[names == b[k]] = a[k]
+                else:
+                    k = int(gone.argmax())
+                    names[k], out = -1, out + int(level.sizes[k])
+                names = _renamed(names)
+            level = _merged(level, names)
+            labels = np.where(labels < 0, -1, names[labels])
+        if out == 0:
+            labels = self._move(self._level, labels, np.zeros_like(labels), 0.0, fixed=True)
+        return Division(labels, self.nats(labels))
+
+    def _joined(self, level: Level, out: int) -> tuple[Floats, Ints, Ints]:
+        """The nats after two groups of a level are joined, for all pairs with an edge, but for a constant."""
+        edges, ends, sizes, between = level.loops, level.ends, level.sizes, level.data
+        a, b = np.repeat(np.arange(ends.size), np.diff(level.indptr)), level.indices
+        own = _of_groups(edges, ends, sizes, self._total)
+        union = _of_groups(edges[a] + edges[b] + between, ends[a] + ends[b], sizes[a] + sizes[b], self._total)
+        squares = np.square(ends).sum() + 2.0 * ends[a] * ends[b]
+        rest = self._of_all(edges.sum() + between, squares, ends.size - 1, out)
+        return np.asarray(union - own[a] - own[b] + rest), a, b
+
+    def _gone(self, level: Level, out: int) -> Floats:
+        """The same after one is left out."""
+        edges, ends, sizes = level.loops, level.ends, level.sizes
+        squares = np.square(ends).sum() - np.square(ends)
+        rest = self._of_all(edges.sum() - edges, squares, ends.size - 1, out + sizes)
+        return np.asarray(rest - _of_groups(edges, ends, sizes, self._total))
+
+
+def _count(labels: Ints) -> int:
+    return int(labels.max(initial=-1)) + 1
+
+
+def _renamed(labels: Ints) -> Ints:
+    """Groups as 0, 1, ..., with -1 for none."""
+    names = np.unique(labels[labels >= 0])
+    return np.where(labels < 0, -1, np.searchsorted(names, labels))
+
+
+def _of_groups(edges: Any, ends: Any, sizes: Any, total: float) -> Floats:
+    """What each group adds to the nats by itself."""
+    linked = edges * np.log(4.0 * total**2 / np.square(np.maximum(ends, 1e-300)))
+    degrees = _degrees(ends) - _degrees(np.maximum(ends - 2.0 * edges, 0.0))
+    return np.asarray(gammaln(edges + 1.0) + linked + gammaln(sizes + 1.0) - degrees + _once(edges, ends, sizes, total))
+
+
+def _once(edges: Any, ends: Any, sizes: Any, total: float) -> Floats:
+    """What is saved because a pair has no more than one edge: see the formulas above."""
+    pairs = 0.5 * sizes * (sizes - 1.0)
+    q = np.minimum(edges / np.maximum(pairs, 1.0), 1.0)
+    p = np.square(ends / np.maximum(sizes, 1.0)) / (2.0 * total)
+    more = (pairs > 0.0) & (q > p)
+    p = np.where(more, p, 0.0)
+    return np.where(more, pairs * (xlogy(1.0 - q, (1.0 - q) / (1.0 - p)) + q - p), 0.0)
+
+
+def _degrees(ends: Any) -> Floats:
+    """Minus the logarithm of the probability that nodes have just their degrees, near log(2π ends) / 2."""
+    return np.asarray(gammaln(ends + 1.0) - xlogy(ends, ends) + ends)
+
+
+def _merged(level: Level, parts: Ints) -> Level:
+    """The level whose nodes are the parts; nodes of part -1 are left out."""
+    n, count = parts.size, int(parts.max()) + 1
+    some = np.flatnonzero(parts >= 0)
+    P = sp.csr_array((np.ones(some.size), (some, parts[some])), shape=(n, count))
+    B = sp.coo_array(P.T @ sp.csr_array((level.data, level.indices, level.indptr), shape=(n, n)) @ P)
+    apart = B.row != B.col
+    parts = np.where(parts < 0, count, parts)
+    loops, ends, sizes = (
+        np.bincount(parts, values, count + 1)[:count] for values in (level.loops, level.ends, level.sizes)
+    )
+    np.add.at(loops, B.row[~apart], 0.5 * B.data[~apart])
+    A = sp.csr_array((B.data[apart], (B.row[apart], B.col[apart])), shape=(count, count))
+    return Level(
+        A.indptr.astype(np.int64),
+        A.indices.astype(np.int64),
+        A.data,
+        loops,
+        ends,
+        sizes.astype(np.int64),
+    )
