@@ -122,11 +122,13 @@ def graph_groups(
     linked = np.flatnonzero(np.diff(A.indptr))
     few = A if linked.size == A.shape[0] else A[linked][:, linked]
     search = Communities(few, monitor)
-    found = search.find(n_clusters)
+    cores = _Cores(similarity, A, search, MOST if n_clusters is None else 0.0, monitor)
+    places = np.full(A.shape[0], -1)
+    places[linked] = np.arange(linked.size)
+    found = search.find(n_clusters, lambda nodes: places[cores.dense(linked[nodes])])
     evidence = -search.evidence(found.labels)
     labels = np.full(A.shape[0], -1, dtype=np.int64)
     labels[linked] = found.labels
-    cores = _Cores(similarity, A, search, MOST if n_clusters is None else 0.0, monitor)
     nodes = np.argsort(labels, kind="stable")
     begin = np.searchsorted(labels[nodes], np.arange(evidence.size + 1))
     groups, old = list[GraphGroup](), list[int]()
@@ -157,27 +159,15 @@ class _Cores:
         self._room = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64)
         self._inside = np.zeros(n, dtype=bool)
         self._taken = set[bytes]()
-        self._ends = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+        self._known = dict[bytes, tuple[list[_Tried], int]]()
+        self._ends = np.bincount(np.repeat(np.arange(n), np.diff(A.indptr)), search.counts, n)
 
     def of(self, nodes: Ints) -> tuple[DominantSet, float, float] | None:
         """The core of a community, with the shifts between which it stays the same; None where it has none.
 
         Most of a core lies in the community, unless the number of groups is given.
         """
-        tried = list[_Tried]()
-        best, high, worse = -1, -np.inf, 0
-        for shift in self._shifts(nodes):
-            x = self._climb(nodes, shift)
-            inner = np.intersect1d(x.support, nodes, assume_unique=True).size
-            share = inner / max(1, x.support.size)
-            tried.append(_Tried(x, shift, share))
-            value = self._nats(x.support) if share >= INSIDE and self._is_free(x) else -np.inf
-            if value > high:
-                best, high, worse = len(tried) - 1, value, 0
-            else:
-                worse += best >= 0
-            if worse == 2 or self._monitor.out_of_time():
-                break
+        tried, best = self._tried(nodes)
         if best < 0 and tried:
             tried += self._about_nodes(nodes, tried[-1].shift)
             best = len(tried) - 1
@@ -193,6 +183,33 @@ class _Cores:
         while high > 0 and _alike(tried[high - 1].x.support, tried[best].x.support):
             high -= 1
         return core, tried[low].shift, tried[high].shift
+
+    def dense(self, nodes: Ints) -> Ints:
+        """Those of the nodes of a community that its core holds; all where it has none."""
+        tried, best = self._tried(nodes)
+        return nodes if best < 0 else np.intersect1d(tried[best].x.support, nodes, assume_unique=True)
+
+    def _tried(self, nodes: Ints) -> tuple[list[_Tried], int]:
+        """Sets at falling shifts, and which of those in the community saves most nats; -1 for none."""
+        key = nodes.tobytes()
+        if key in self._known and all(self._is_free(one.x) for one in self._known[key][0]):
+            return self._known[key]
+        tried = list[_Tried]()
+        best, high, worse = -1, -np.inf, 0
+        for shift in self._shifts(nodes):
+            x = self._climb(nodes, shift)
+            inner = np.intersect1d(x.support, nodes, assume_unique=True).size
+            share = inner / max(1, x.support.size)
+            tried.append(_Tried(x, shift, share))
+            value = self._nats(x.support) if share >= INSIDE and self._is_free(x) else -np.inf
+            if value > high:
+                best, high, worse = len(tried) - 1, value, 0
+            else:
+                worse += best >= 0
+            if worse == 2 or self._monitor.out_of_time():
+                break
+        self._known[key] = tried, best
+        return tried, best
 
     def most(self, nodes: Ints) -> list[GraphGroup]:
         """One dominant set with more than half of the nodes, where there is one that is proved."""
@@ -221,12 +238,11 @@ class _Cores:
 
     def _shifts(self, nodes: Ints) -> Any:
         """Falling shifts for a community, from just below its mean inner degree; none without an edge."""
-        degree = 2.0 * self._within(nodes)[1] / nodes.size
+        degree = 2.0 * self._within(nodes, self._A.data) / nodes.size
         return degree * RATIO ** np.arange(1, SHIFTS + 1) if degree > 0.0 else []
 
-    def _within(self, nodes: Ints) -> tuple[float, float]:
-        A = self._A
-        return within(A.indptr, A.indices, A.data, nodes, self._inside)
+    def _within(self, nodes: Ints, data: Any) -> float:
+        return within(self._A.indptr, self._A.indices, data, nodes, self._inside)
 
     def _about_nodes(self, nodes: Ints, shift: float) -> list[_Tried]:
         """Sets that begin at a node and its neighbors in the community; the last one lies most in it."""
@@ -248,13 +264,12 @@ class _Cores:
         """Where nodes with equal weights lead to, at a shift."""
         A, work = self._A, WORK * (1 + nodes.size // LARGE)
         weights = np.full(nodes.size, 1.0 / nodes.size)
-        return Point(
-            *ascend(A.indptr, A.indices, A.data, shift, nodes, weights, *self._room, TOL, work)[:2]
-        )
+        return Point(*ascend(A.indptr, A.indices, A.data, shift, nodes, weights, *self._room, TOL, work)[:2])
 
     def _nats(self, nodes: Ints) -> float:
         """Nats that are saved if only these nodes are named as a group."""
-        return self._search.of_one(self._within(nodes)[1], float(self._ends[nodes].sum()), nodes.size)
+        edges = self._within(nodes, self._search.counts)
+        return self._search.of_one(edges, float(self._ends[nodes].sum()), nodes.size)
 
     def _certified(self, found: _Tried) -> DominantSet:
         """A set that was climbed to roughly, solved to the end on the whole graph."""

@@ -1,30 +1,39 @@
 r"""Communities of a graph: the division of its nodes that describes its edges in the fewest nats.
 
 Without structure, each of the E edges joins nodes i and j with a probability proportional to
-:math:`k_i k_j`, the product of their degrees. With K groups and the nodes that are in none, an edge is first
-dealt to one of the groups or to the rest, and then joins two nodes of that group (or any pair that is in no
-group together), again in proportion to their degrees. With :math:`E_k` edges inside group k and
-:math:`E_0` others, :math:`n_k` nodes and the share :math:`v_k` of all edge ends, the second description is
-shorter by
+:math:`k_i k_j`, the product of their degrees. With K groups, an edge is first dealt to a group or to the
+rest. In a group it joins two nodes in proportion to their degrees; in the rest, two nodes that share no
+group, in proportion to the edge ends that lead out of groups: all those of nodes in no group, and of the
+others the share c that they have together. Group k has :math:`E_k` edges, :math:`n_k` nodes and the share
+:math:`v_k` of all edge ends; :math:`E_0` edges are in no group, m of the ends of the groups lead out, and
+:math:`n_0` nodes are in none. The second description is shorter by
 
-.. math:: \sum_k E_k \log\frac{1}{v_k^2} + E_0 \log\frac{1}{1 - \sum_k v_k^2}
-          - \log\frac{(E + K)!}{K!\, E_0! \prod_k E_k!}
-          - \log\frac{n!}{n_0! \prod_k n_k!} - \log\binom{n}{K} - \log (K + 1)(K + 2)
+.. math:: \sum_k E_k \log\frac{1}{v_k^2} + m \log c + E_0 \log\frac{E^2}{E_0^2 - c^2 E^2 \sum_k v_k^2}
+          - \log\frac{E!}{E_0! \prod_k E_k!} - \sum_k \log(1 + \min\{P_k, E v_k\})
+          - \log\frac{n!}{n_0! \prod_k n_k!} - \log\binom{n}{K} + \log K! - \log (K + 1)(K + 2)
 
-nats: the likelihood ratio with the shares of the edges averaged over all possible ones, less the nats that say
-which nodes are in which group. Both descriptions are probability distributions, so that a graph without
-structure saves s nats with a probability of at most :math:`e^{-s}` (Markov's inequality), however the
-division was searched for. No constant is tuned. Edges with weights count as their effective number,
-:math:`E = (\sum w)^2 / \sum w^2`.
+nats: the likelihood ratio, less the nats that name the number of edges in each group, at most
+:math:`P_k = n_k (n_k - 1) / 2` and half of its edge ends, and the nodes of the groups, which have no order.
+Two terms are added. The degrees are known, so both probabilities are divided by that of the degrees: with
+:math:`D(x) = \log(x!\,e^x / x^x)` this adds
+:math:`D(2E) - D(2 E_0) - \sum_k \{D(2 E v_k) - D(2 E v_k - 2 E_k)\}`. And a pair has one edge at most, so
+that many edges in few pairs surprise more than a Poisson number would: with :math:`q = E_k / P_k` and the expected
+share p, this adds :math:`P_k \{(1 - q) \log\frac{1 - q}{1 - p} + q - p\}` for each group.
+
+Probabilities add up to 1, so that a graph without structure saves s nats with a probability of about
+:math:`e^{-s}` at most (Markov's inequality), however the division was searched for. No constant is tuned. An
+edge of weight w counts as :math:`\min\{1, w \sum w / \sum w^2\}` edges: together they are their effective
+number, and as none counts as more than one, sums of weights are no more surprising than numbers of edges.
 
 The search maximizes modularity at resolutions 1, 2, 4, ... until two of them in a row save less, and then
 between them: nodes move one at a time, and groups of moved nodes are the nodes of the next level (Blondel et
-al., 2008), taken apart first where that gains (Traag et al., 2019). Each division is then moved by its nats.
-Order decides between equal gains, and nothing is drawn at random.
+al., 2008), taken apart first where that gains (Traag et al., 2019). The best divisions are then moved by
+their nats. Order decides between equal gains, and nothing is drawn at random.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +50,7 @@ FALSE = 0.05  # largest probability with which a graph without structure has a g
 SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
 WORSE = 2  # resolutions in a row that save less, after which no higher one is tried
 FINER = (2.0**0.5, 2.0**-0.5, 2.0**0.25, 2.0**-0.25)  # of the best resolution, tried after that
+MOVED = 3  # divisions, of those that save most, that are moved by their nats
 LARGEST = 100  # groups of which it is looked at how they fall apart, to make up a number
 EDGES = 2_000_000  # edges that compiled code looks at before Python looks at the clock, about 50 ms
 
@@ -84,19 +94,17 @@ class Communities:
     looked: int = 0
     _halted: bool = False
     _level: Level = field(init=False)
-    _unit: float = field(init=False)
     _total: float = field(init=False)
     _factorials: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         data = self.A.data.astype(np.float64)
-        self._unit = float(data.sum()) / float(np.square(data).sum())
-        data *= self._unit
+        data = np.minimum(data * (data.sum() / np.square(data).sum()), 1.0)
         n = self.A.shape[0]
         ends = np.asarray(sp.csr_array((data, self.A.indices, self.A.indptr), shape=self.A.shape).sum(axis=1))
         self._level = Level(
             self.A.indptr.astype(np.int64),
-            self.A.indices.astype(np.int64),
+            self.A.indices.astype(np.int32),  # half the memory that moves read
             data,
             np.zeros(n),
             ends.ravel(),
@@ -105,8 +113,11 @@ class Communities:
         self._total = 0.5 * float(data.sum())
         self._factorials = gammaln(np.arange(n + 1) + 1.0)
 
-    def find(self, n_clusters: int | None) -> Division:
+    def find(self, n_clusters: int | None, dense: Callable[[Ints], Ints] | None = None) -> Division:
         """The division that saves most nats, with so many groups if their number is given.
+
+        ``dense`` returns those of the nodes of a group that are its dense part: where it is given, and the
+        number is not, the search begins again from there as long as that saves more.
 
         Examples
         --------
@@ -121,25 +132,34 @@ class Communities:
         """
         found, best, resolution = dict[float, Division](), 1.0, 1.0
         while resolution <= best * 2.0**WORSE and not self._halted:
-            found[resolution] = self._at(resolution)
+            found[resolution] = self._moved(np.arange(self.A.shape[0]), resolution)
             if found[resolution].nats > found[best].nats:
                 best = resolution
             resolution *= 2.0
         for factor in FINER:
             if not self._halted:
-                found[best * factor] = self._at(best * factor)
-        divisions = list(found.values())
+                found[best * factor] = self._moved(np.arange(self.A.shape[0]), best * factor)
+        divisions = sorted(found.values(), key=lambda one: -one.nats)
         if n_clusters is not None:
-            return self._of_number(divisions, n_clusters)
-        return self._that_count(max(divisions, key=lambda one: one.nats))
+            return self._of_number([self._moved(one.labels, 0.0) for one in divisions], n_clusters)
+        divisions = [self._moved(one.labels, 0.0) for one in divisions[:MOVED]]
+        division = self._that_count(max(divisions, key=lambda one: one.nats))
+        while dense is not None and not self._halted:
+            trimmed = self._trimmed(division.labels, dense)
+            if trimmed.nats <= division.nats:
+                break
+            division = trimmed
+        return division
 
-    def _at(self, resolution: float) -> Division:
-        """The division at a resolution, moved by its nats."""
-        labels = self._moved(np.arange(self.A.shape[0]), resolution)
-        labels = self._moved(labels, 0.0)
-        return Division(labels, self.nats(labels))
+    def _trimmed(self, labels: Ints, dense: Callable[[Ints], Ints]) -> Division:
+        """Where the dense parts of groups lead to, if all other nodes begin as one group."""
+        count = _count(labels)
+        begin = np.full(labels.size, count)
+        for k, nodes in enumerate(_nodes(labels)):
+            begin[dense(nodes)] = k
+        return self._that_count(self._moved(np.unique(begin, return_inverse=True)[1].astype(np.int64), 0.0))
 
-    def _moved(self, labels: Ints, resolution: float) -> Ints:
+    def _moved(self, labels: Ints, resolution: float) -> Division:
         """Where moves of nodes, and of groups of them, lead from a division of all nodes."""
         level, place = self._level, np.arange(labels.size)
         while True:
@@ -147,20 +167,18 @@ class Communities:
             parts = self._move(level, np.arange(labels.size), labels, resolution)
             count = int(parts.max()) + 1
             if count == labels.size or self._halted:
-                return labels[place]
+                return Division(labels[place], self.nats(labels[place]))
             level, place = _merged(level, parts), parts[place]
             coarse = np.empty(count, dtype=np.int64)
             coarse[parts] = labels
             labels = coarse
 
-    def _move(
-        self, level: Level, labels: Ints, within: Ints, resolution: float, fixed: bool = False
-    ) -> Ints:
+    def _move(self, level: Level, labels: Ints, within: Ints, resolution: float, fixed: bool = False) -> Ints:
         """Labels, 0, 1, ..., after all moves that gain."""
         n = labels.size
         labels, edges, tied = labels.copy(), np.zeros(n), np.zeros(n)
         tally(level, labels, edges)
-        ends = np.bincount(labels, level.ends, n)
+        ends: Floats = np.bincount(labels, level.ends, n).astype(np.float64)
         sizes = np.bincount(labels, level.sizes, n).astype(np.int64)
         empty = np.flatnonzero(sizes == 0)[::-1]
         state = np.array([0, n, n - empty.size, empty.size, 0, 0])
@@ -180,26 +198,38 @@ class Communities:
         """How much shorter the description with these groups is; -1 for nodes in none."""
         edges, ends, sizes = self._sums(labels)
         out = int((labels < 0).sum())
-        rest = self._of_all(edges.sum(), np.square(ends).sum(), edges.size, out)
+        rest = self._of_all(edges.sum(), np.square(ends).sum(), ends.sum(), edges.size, out)
         return float(rest) + float(_of_groups(edges, ends, sizes, self._total).sum())
 
-    def of_one(self, weight: float, ends: float, size: int) -> float:
-        """Nats saved by one group alone: the weights of its inner edges and of its ends, and its nodes."""
-        edges, bound = self._unit * weight, self._unit * ends
-        rest = self._of_all(edges, bound**2, 1, self.A.shape[0] - size)
-        return float(rest) + float(_of_groups(edges, bound, size, self._total))
+    @property
+    def counts(self) -> Floats:
+        """What each stored entry of A counts as."""
+        return self._level.data
 
-    def _of_all(self, inner: Any, squares: Any, count: Any, out: Any) -> Floats:
+    def of_one(self, edges: float, ends: float, size: int) -> float:
+        """Nats saved by one group alone: its inner edges, edge ends and nodes."""
+        rest = self._of_all(edges, ends**2, ends, 1, self.A.shape[0] - size)
+        return float(rest) + float(_of_groups(edges, ends, size, self._total))
+
+    def _of_all(self, inner: Any, squares: Any, bound: Any, count: Any, out: Any) -> Floats:
         """What groups add to the nats together.
 
-        ``inner`` edges lie inside the groups, whose edge ends have this sum of ``squares``; there are
-        ``count`` groups, and ``out`` nodes are in none.
+        ``inner`` edges lie inside the groups, whose edge ends have this sum of ``squares`` and are ``bound``;
+        there are ``count`` groups, and ``out`` nodes are in none.
         """
         total, n = self._total, self.A.shape[0]
         pairs, rest = 4.0 * total**2, np.maximum(total - inner, 0.0)
-        linked = rest * np.log(pairs / np.maximum(pairs - squares, 1e-12 * pairs))
-        shares = gammaln(rest + 1.0) + gammaln(count + 1.0) - gammaln(total + count + 1.0)
-        names = gammaln(out + 1.0) + gammaln(count + 1.0) + gammaln(n - count + 1.0) - 2.0 * gammaln(n + 1.0)
+        leading = np.maximum(bound - 2.0 * inner, 0.0)
+        share = np.minimum(leading / np.maximum(bound, 1e-300), 1.0)
+        free = np.maximum(4.0 * np.square(rest) - np.square(share) * squares, 1e-12 * pairs)
+        linked = rest * np.log(pairs / free) + xlogy(leading, share)
+        shares = gammaln(rest + 1.0) - gammaln(total + 1.0)
+        names = (
+            gammaln(out + 1.0)
+            + 2.0 * gammaln(count + 1.0)
+            + gammaln(n - count + 1.0)
+            - 2.0 * gammaln(n + 1.0)
+        )
         degrees = _degrees(2.0 * total) - _degrees(2.0 * rest)
         return np.asarray(linked + shares + names + degrees - np.log((count + 1.0) * (count + 2.0)))
 
@@ -209,8 +239,8 @@ class Communities:
         named = np.where(labels < 0, count, labels)
         edges = np.zeros(count + 1)
         tally(self._level, named, edges)
-        ends = np.bincount(named, self._level.ends, count + 1)
-        return edges[:-1], ends[:-1], np.bincount(named, minlength=count + 1)[:-1]
+        ends: Floats = np.bincount(named, self._level.ends, count + 1).astype(np.float64)
+        return edges[:-1], ends[:-1], np.bincount(named, minlength=count + 1)[:-1].astype(np.int64)
 
     def evidence(self, labels: Ints) -> Floats:
         """Nats that the description grows by if a group is named no more: for each group, the others stay."""
@@ -218,9 +248,9 @@ class Communities:
         out, count = int((labels < 0).sum()), edges.size
         if count == 0:
             return edges
-        inner, squares = edges.sum(), np.square(ends).sum()
-        whole = self._of_all(inner, squares, count, out) + _of_groups(edges, ends, sizes, self._total)
-        rest = self._of_all(inner - edges, squares - np.square(ends), count - 1, out + sizes)
+        inner, squares, bound = edges.sum(), np.square(ends).sum(), ends.sum()
+        whole = self._of_all(inner, squares, bound, count, out) + _of_groups(edges, ends, sizes, self._total)
+        rest = self._of_all(inner - edges, squares - np.square(ends), bound - ends, count - 1, out + sizes)
         return np.asarray(whole - rest, dtype=np.float64)
 
     def _that_count(self, found: Division) -> Division:
@@ -231,9 +261,8 @@ class Communities:
         """
         edges, ends, sizes = self._sums(found.labels)
         n, count = found.labels.size, edges.size
-        inner, squares = edges.sum(), np.square(ends).sum()
-        outer = max(self._total - inner, 0.5) / max(4.0 * self._total**2 - squares, 1.0)
-        gain = xlogy(edges, edges / np.square(np.maximum(ends, 1e-300)) / outer)
+        rest = self._total - edges.sum() + edges  # edges outside all groups if a group is none
+        gain = xlogy(edges, 4.0 * edges * rest / np.square(np.maximum(ends, 1e-300)))
         gain -= sizes * np.log(n / sizes)
         order = np.argsort(np.where(sizes < SMALLEST, -np.inf, gain), kind="stable")
         few = int((sizes < SMALLEST).sum())
@@ -244,7 +273,7 @@ class Communities:
 
         gone = np.concatenate([[0], np.cumsum(sizes[order])])
         kept = count - np.arange(count + 1)
-        saved = self._of_all(left(edges), left(np.square(ends)), kept, gone)
+        saved = self._of_all(left(edges), left(np.square(ends)), left(ends), kept, gone)
         saved = saved + left(_of_groups(edges, ends, sizes, self._total))
         first = few + int(saved[few:].argmax())
         if saved[first] < -np.log(FALSE):
@@ -287,9 +316,9 @@ class Communities:
         if A.nnz:
             search, resolution = Communities(A, self.monitor), 1.0
             while resolution < 2.0 * A.nnz:
-                labels = search._moved(np.arange(nodes.size), resolution)
-                if search._sets(labels) > 1:
-                    return nodes[search._fewer(Division(labels, 0.0), 2).labels != 0]
+                found = search._moved(np.arange(nodes.size), resolution)
+                if search._sets(found.labels) > 1:
+                    return np.asarray(nodes[search._fewer(found, 2).labels != 0])
                 resolution *= 2.0
         return nodes[:0]
 
@@ -308,7 +337,7 @@ class Communities:
                 gain[~single[a]] = -np.inf
                 order = np.lexsort((gain, a))
                 last = order[np.searchsorted(a[order], np.flatnonzero(single), side="right") - 1]
-                links = sp.csr_array((np.ones(last.size), (a[last], b[last])), shape=(single.size, single.size))
+                links = sp.coo_array((np.ones(last.size), (a[last], b[last])), shape=2 * single.shape)
                 names = connected_components(links, directed=False)[1].astype(np.int64)
             else:
                 gone = self._gone(level, out)
@@ -328,23 +357,29 @@ class Communities:
     def _joined(self, level: Level, out: int) -> tuple[Floats, Ints, Ints]:
         """The nats after two groups of a level are joined, for all pairs with an edge, but for a constant."""
         edges, ends, sizes, between = level.loops, level.ends, level.sizes, level.data
-        a, b = np.repeat(np.arange(ends.size), np.diff(level.indptr)), level.indices
+        a, b = np.repeat(np.arange(ends.size), np.diff(level.indptr)), level.indices.astype(np.int64)
         own = _of_groups(edges, ends, sizes, self._total)
         union = _of_groups(edges[a] + edges[b] + between, ends[a] + ends[b], sizes[a] + sizes[b], self._total)
         squares = np.square(ends).sum() + 2.0 * ends[a] * ends[b]
-        rest = self._of_all(edges.sum() + between, squares, ends.size - 1, out)
+        rest = self._of_all(edges.sum() + between, squares, ends.sum(), ends.size - 1, out)
         return np.asarray(union - own[a] - own[b] + rest), a, b
 
     def _gone(self, level: Level, out: int) -> Floats:
         """The same after one is left out."""
         edges, ends, sizes = level.loops, level.ends, level.sizes
         squares = np.square(ends).sum() - np.square(ends)
-        rest = self._of_all(edges.sum() - edges, squares, ends.size - 1, out + sizes)
+        rest = self._of_all(edges.sum() - edges, squares, ends.sum() - ends, ends.size - 1, out + sizes)
         return np.asarray(rest - _of_groups(edges, ends, sizes, self._total))
 
 
 def _count(labels: Ints) -> int:
     return int(labels.max(initial=-1)) + 1
+
+
+def _nodes(labels: Ints) -> list[Ints]:
+    """The nodes of each group."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.searchsorted(labels[order], np.arange(_count(labels) + 1)))[1:-1]
 
 
 def _renamed(labels: Ints) -> Ints:
@@ -356,8 +391,13 @@ def _renamed(labels: Ints) -> Ints:
 def _of_groups(edges: Any, ends: Any, sizes: Any, total: float) -> Floats:
     """What each group adds to the nats by itself."""
     linked = edges * np.log(4.0 * total**2 / np.square(np.maximum(ends, 1e-300)))
-    degrees = _degrees(ends) - _degrees(np.maximum(ends - 2.0 * edges, 0.0))
-    return np.asarray(gammaln(edges + 1.0) + linked + gammaln(sizes + 1.0) - degrees + _once(edges, ends, sizes, total))
+    known = np.log1p(np.minimum(0.5 * sizes * (sizes - 1.0), 0.5 * ends))
+    out = np.maximum(ends - 2.0 * edges, 0.0)
+    degrees = _degrees(ends) - _degrees(out)
+    nodes = gammaln(sizes + 1.0)
+    return np.asarray(
+        gammaln(edges + 1.0) + linked + nodes - degrees - known + _once(edges, ends, sizes, total)
+    )
 
 
 def _once(edges: Any, ends: Any, sizes: Any, total: float) -> Floats:
@@ -384,13 +424,14 @@ def _merged(level: Level, parts: Ints) -> Level:
     apart = B.row != B.col
     parts = np.where(parts < 0, count, parts)
     loops, ends, sizes = (
-        np.bincount(parts, values, count + 1)[:count] for values in (level.loops, level.ends, level.sizes)
+        np.bincount(parts, values, count + 1)[:count].astype(np.float64)
+        for values in (level.loops, level.ends, level.sizes)
     )
     np.add.at(loops, B.row[~apart], 0.5 * B.data[~apart])
     A = sp.csr_array((B.data[apart], (B.row[apart], B.col[apart])), shape=(count, count))
     return Level(
         A.indptr.astype(np.int64),
-        A.indices.astype(np.int64),
+        A.indices.astype(np.int32),
         A.data,
         loops,
         ends,

@@ -28,7 +28,7 @@ class Level(NamedTuple):
     """
 
     indptr: Ints
-    indices: Ints
+    indices: NDArray[np.int32]
     data: Floats
     loops: Floats
     ends: Floats
@@ -97,7 +97,7 @@ class Goal(NamedTuple):
 @compiled
 def of_degrees(ends: float) -> float:
     """Minus the logarithm of the probability that edge ends are dealt as they are, near log(2π ends) / 2."""
-    return lgamma(ends + 1.0) - ends * log(ends) + ends if ends > 0.0 else 0.0
+    return float(lgamma(ends + 1.0) - ends * log(ends) + ends) if ends > 0.0 else 0.0
 
 
 @compiled
@@ -106,9 +106,11 @@ def of_group(edges: float, ends: float, size: int, goal: Goal) -> float:
     if size == 0:
         return 0.0
     if goal.resolution > 0.0:
-        return edges - goal.resolution * ends * ends / (4.0 * goal.total)
-    value = goal.factorials[size]
-    value -= of_degrees(ends) - of_degrees(ends - 2.0 * edges)
+        return float(edges - goal.resolution * ends * ends / (4.0 * goal.total))
+    value: float = goal.factorials[size]
+    out = max(ends - 2.0 * edges, 0.0)
+    value -= of_degrees(ends) - of_degrees(out)
+    value -= log(1.0 + min(0.5 * size * (size - 1.0), 0.5 * ends))
     if edges > 0.0:
         value += lgamma(edges + 1.0) + 2.0 * edges * log(2.0 * goal.total / ends)
     if size == 1:
@@ -125,7 +127,7 @@ def of_group(edges: float, ends: float, size: int, goal: Goal) -> float:
 
 @compiled
 def of_rest(edges: float, squares: float, goal: Goal) -> float:
-    """What the edges that are in no group add; ``edges`` are those that are in one."""
+    """What the edges that are in no group add; ``edges`` are in one, ``squares`` as in ``sums``."""
     if goal.resolution > 0.0:
         return 0.0
     out, pairs = max(goal.total - edges, 0.0), 4.0 * goal.total * goal.total
@@ -140,7 +142,7 @@ def of_number(groups: int, goal: Goal) -> float:
         return 0.0
     n = goal.factorials.size - 1
     named = log((groups + 1.0) * (groups + 2.0))
-    return 2.0 * goal.factorials[groups] - named + goal.factorials[n - groups] - lgamma(goal.total + groups + 1.0)
+    return float(2.0 * goal.factorials[groups] - named + goal.factorials[n - groups])
 
 
 @compiled
@@ -177,7 +179,8 @@ def move(level: Level, groups: Groups, goal: Goal, fixed: bool, budget: int) -> 
         rest = edges[old] - level.loops[i] - tied[old] if size > 0 else 0.0
         left = ends[old] - level.ends[i] if size > 0 else 0.0
         number = state[2] - (size == 0)
-        inner, squares = sums[0] - edges[old] + rest, sums[1] - ends[old] ** 2 + left**2
+        inner = sums[0] - edges[old] + rest
+        squares = sums[1] - ends[old] ** 2 + left**2
         base = of_group(rest, left, size, goal)
         same, other = of_number(number, goal), of_number(number + 1, goal)
         best, high = old, -np.inf

@@ -4,8 +4,7 @@ A group x with the value :math:`f = x^T A x` is no equilibrium of :math:`x^T (A 
 the mixture y of another group gains against it, :math:`y^T A x > f - \alpha |x|^2`: above the shift
 :math:`\alpha = (f - y^T A x) / |x|^2` (the :math:`\gamma` of Pavan and Pelillo, 2003, for one outsider that
 is a group). Two groups merge at the smaller of their two such shifts; those that have no edge between them,
-and nobody else's groups, merge at the top. A group that lies within another (its ``parent``) merges with that
-one first.
+and nobody else's groups, merge at the top.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.result import End
 
 
-def nested_graph(
-    similarity: Graph, groups: list[GraphGroup], part: Partition, monitor: Monitor
-) -> Nested:
+def nested_graph(similarity: Graph, groups: list[GraphGroup], part: Partition, monitor: Monitor) -> Nested:
     """The hierarchy of a network.
 
     Parameters

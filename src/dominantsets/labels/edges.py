@@ -9,8 +9,9 @@ logarithm of the odds is
 
 with :math:`n_k` nodes in the group and :math:`n_0` nodes in none. A node is labelled with the group that has
 the best odds if these are positive, and is noise otherwise. Members of the dominant sets keep their group.
-Labels, shares and numbers are computed in turns, from the communities on, until no label changes. Where every node is to have a label,
-odds below zero count as well, and nodes without an edge to a group join after their neighbors.
+Labels, shares and numbers are computed in turns, from the communities on, until no label changes. Where every
+node is to have a label, odds below zero count as well, and nodes without an edge to a group join after their
+neighbors.
 
 Edges with weights count as their effective number, :math:`d = (\sum w)^2 / \sum w^2`, of which group k has
 the share of its weight.

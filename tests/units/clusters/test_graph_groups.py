@@ -216,3 +216,14 @@ def test_compiled_steps_agree_with_the_solver(rng):
     assert nobody.size == 0
 
 
+def test_nodes_without_structure_are_in_no_group(rng):
+    """Two groups of twenty, and eighty nodes with the edges of a random graph."""
+    y = np.repeat([0, 1, 2], [20, 20, 80])
+    p = np.where((y[:, None] == y) & (y[:, None] < 2), 0.8, 0.05)
+    A = np.triu(rng.random(p.shape) < p, 1).astype(float)
+    A = A + A.T
+    keep = A.any(axis=1)
+    labels = graph_groups(as_similarity(sp.csr_array(A[keep][:, keep])), None, Monitor())[1]
+    assert labels.max() == 1
+    assert (labels[y[keep] == 2] < 0).mean() > 0.9
+    assert (labels[y[keep] < 2] >= 0).all()
