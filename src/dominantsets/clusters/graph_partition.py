@@ -16,9 +16,10 @@ nats: the likelihood ratio, less the nats that name the number of edges in each 
 :math:`P_k = n_k (n_k - 1) / 2` and half of its edge ends, and the nodes of the groups, which have no order.
 Two terms are added. The degrees are known, so both probabilities are divided by that of the degrees: with
 :math:`D(x) = \log(x!\,e^x / x^x)` this adds
-:math:`D(2E) - D(2 E_0) - \sum_k \{D(2 E v_k) - D(2 E v_k - 2 E_k)\}`. And a pair has one edge at most, so
-that many edges in few pairs surprise more than a Poisson number would: with :math:`q = E_k / P_k` and the expected
-share p, this adds :math:`P_k \{(1 - q) \log\frac{1 - q}{1 - p} + q - p\}` for each group.
+:math:`D(2E) - D(2 E_0) - \sum_k \{D(2 E v_k) - D(2 E v_k - 2 E_k)\}`. And a
+pair has one edge at most, so that many edges in few pairs surprise more than a Poisson number would: with
+:math:`q = E_k / P_k` and the expected share p, this adds
+:math:`P_k \{(1 - q) \log\frac{1 - q}{1 - p} + q - p\}` for each group.
 
 Probabilities add up to 1, so that a graph without structure saves s nats with a probability of about
 :math:`e^{-s}` at most (Markov's inequality), however the division was searched for. No constant is tuned. An
@@ -44,6 +45,7 @@ from scipy.special import gammaln, xlogy
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.communities import Goal, Groups, Level, move, tally, weigh
+from dominantsets.compiled.threads import parallel_map, thread_slices
 from dominantsets.solvers import Monitor
 
 FALSE = 0.05  # largest probability with which a graph without structure has a group
@@ -81,17 +83,11 @@ class Communities:
         The graph, symmetric, with at least an edge.
     monitor : Monitor
         Its time limit and callback end the search; what has been found by then is used.
-
-    Attributes
-    ----------
-    looked : int
-        Edges that were looked at, each direction once per look; over the stored entries of A, the number of
-        passes.
     """
 
     A: Any
     monitor: Monitor
-    looked: int = 0
+    _looks: list[int] = field(default_factory=list)
     _halted: bool = False
     _level: Level = field(init=False)
     _total: float = field(init=False)
@@ -131,18 +127,18 @@ class Communities:
                2, 2])
         """
         found, best, resolution = dict[float, Division](), 1.0, 1.0
+        alone = np.arange(self.A.shape[0])
         while resolution <= best * 2.0**WORSE and not self._halted:
-            found[resolution] = self._moved(np.arange(self.A.shape[0]), resolution)
-            if found[resolution].nats > found[best].nats:
-                best = resolution
-            resolution *= 2.0
-        for factor in FINER:
-            if not self._halted:
-                found[best * factor] = self._moved(np.arange(self.A.shape[0]), best * factor)
-        divisions = sorted(found.values(), key=lambda one: -one.nats)
+            both = [resolution, 2.0 * resolution]
+            found |= zip(both, self._all_moved([(alone, one) for one in both]), strict=True)
+            best, resolution = max(found, key=lambda one: found[one].nats), 4.0 * resolution
+        if not self._halted:
+            finer = [best * factor for factor in FINER]
+            found |= zip(finer, self._all_moved([(alone, one) for one in finer]), strict=True)
+        divisions = sorted(found.values(), key=lambda one: -one.nats)[: None if n_clusters else MOVED]
+        divisions = self._all_moved([(one.labels, 0.0) for one in divisions])
         if n_clusters is not None:
-            return self._of_number([self._moved(one.labels, 0.0) for one in divisions], n_clusters)
-        divisions = [self._moved(one.labels, 0.0) for one in divisions[:MOVED]]
+            return self._of_number(divisions, n_clusters)
         division = self._that_count(max(divisions, key=lambda one: one.nats))
         while dense is not None and not self._halted:
             trimmed = self._trimmed(division.labels, dense)
@@ -158,6 +154,13 @@ class Communities:
         for k, nodes in enumerate(_nodes(labels)):
             begin[dense(nodes)] = k
         return self._that_count(self._moved(np.unique(begin, return_inverse=True)[1].astype(np.int64), 0.0))
+
+    def _all_moved(self, starts: list[tuple[Ints, float]]) -> list[Division]:
+        """Where several divisions lead to, each with its resolution, on as many threads as there may be."""
+        parts = thread_slices(len(starts), 1)
+        moved = parallel_map(lambda part: [self._moved(*start) for start in starts[part]], parts)
+        self._halted = self.monitor.report(0, 0.0, 0.0, self.A.shape[0]) is not None
+        return [division for several in moved for division in several]
 
     def _moved(self, labels: Ints, resolution: float) -> Division:
         """Where moves of nodes, and of groups of them, lead from a division of all nodes."""
@@ -190,8 +193,8 @@ class Communities:
         goal = Goal(resolution, self._total, self._factorials)
         weigh(groups, goal)
         while move(level, groups, goal, fixed, EDGES) and not self._halted:
-            self._halted = self.monitor.report(0, resolution, 0.0, n) is not None
-        self.looked += int(state[4])
+            self._halted = self.monitor.out_of_time()
+        self._looks.append(int(state[4]))
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
     def nats(self, labels: Ints) -> float:
@@ -200,6 +203,11 @@ class Communities:
         out = int((labels < 0).sum())
         rest = self._of_all(edges.sum(), np.square(ends).sum(), ends.sum(), edges.size, out)
         return float(rest) + float(_of_groups(edges, ends, sizes, self._total).sum())
+
+    @property
+    def passes(self) -> float:
+        """How often the search has looked at each edge, in the mean."""
+        return float(sum(self._looks) / (self.A.nnz + self.A.shape[0]))
 
     @property
     def counts(self) -> Floats:
