@@ -1,12 +1,12 @@
 r"""The groups of a graph: communities, and in each a dominant set of the whole graph at its own shift.
 
 Communities are the division of the nodes that describes the edges in the fewest nats
-(:mod:`dominantsets.clusters.graph_partition`). The core of a community of m nodes with a mean inner degree of
-d is a local maximum of :math:`x^T (A - \alpha I) x` over all nodes of the graph, at a shift between 0 and d:
-with all its weights equal the community has the value :math:`(d - \alpha) / m`. High shifts let nodes in
-that have few edges to the others, low ones leave the densest part. So the shift falls from d in steps, each
-set beginning at the community, and the set whose members are least likely in a graph without structure is the
-core, of those that lie in the community.
+(:mod:`dominantsets.clusters.graph_partition`). The core of a community is a local maximum of
+:math:`x^T (A - \alpha I) x` over all nodes of the graph. With weights d as the inner degrees of its nodes a
+community has a positive value at shifts below :math:`d^T A d / d^T d`, which is the mean inner degree where
+all are alike. High shifts let nodes in that have few edges to the others, low ones leave the densest part. So
+the shift falls in steps, each ascent begins at the community, and of the sets that lie in it the one that
+saves most nats is the core.
 """
 
 from __future__ import annotations
@@ -196,8 +196,9 @@ class _Cores:
             return self._known[key]
         tried = list[_Tried]()
         best, high, worse = -1, -np.inf, 0
-        for shift in self._shifts(nodes):
-            x = self._climb(nodes, shift)
+        begin, shifts = self._begin(nodes)
+        for shift in shifts:
+            x = self._climb(begin, shift)
             inner = np.intersect1d(x.support, nodes, assume_unique=True).size
             share = inner / max(1, x.support.size)
             tried.append(_Tried(x, shift, share))
@@ -213,8 +214,9 @@ class _Cores:
 
     def most(self, nodes: Ints) -> list[GraphGroup]:
         """One dominant set with more than half of the nodes, where there is one that is proved."""
-        for shift in self._shifts(nodes):
-            x = self._climb(nodes, shift)
+        begin, shifts = self._begin(nodes)
+        for shift in shifts:
+            x = self._climb(begin, shift)
             if 2 * x.support.size <= self._similarity.n:
                 break
             core = self._certified(_Tried(x, shift, 1.0))
@@ -228,7 +230,7 @@ class _Cores:
         for i in nodes[np.argsort(-self._ends[nodes], kind="stable")].tolist():
             if len(found) == wanted or self._monitor.out_of_time():
                 break
-            x = self._climb(np.append(i, A.indices[A.indptr[i] : A.indptr[i + 1]]), shift)
+            x = self._climb(_even(np.append(i, A.indices[A.indptr[i] : A.indptr[i + 1]])), shift)
             if self._is_free(x):
                 core = self._certified(_Tried(x, shift, 0.0))
                 if core.members.tobytes() not in self._taken:
@@ -236,10 +238,16 @@ class _Cores:
                     found.append(GraphGroup(core, shift, shift, -self._nats(core.members), False))
         return found
 
-    def _shifts(self, nodes: Ints) -> Any:
-        """Falling shifts for a community, from just below its mean inner degree; none without an edge."""
-        degree = 2.0 * self._within(nodes, self._A.data) / nodes.size
-        return degree * RATIO ** np.arange(1, SHIFTS + 1) if degree > 0.0 else []
+    def _begin(self, nodes: Ints) -> tuple[Point, Any]:
+        """A community with weights as its inner degrees, and falling shifts from where its value is positive."""
+        inner = self._A[nodes][:, nodes]
+        degrees = np.asarray(inner.sum(axis=1), dtype=np.float64).ravel()
+        some = np.flatnonzero(degrees)
+        if not some.size:
+            return Point(nodes[:0], degrees[:0]), []
+        top = float(degrees @ (inner @ degrees)) / float(degrees @ degrees)
+        x = Point(nodes[some], degrees[some] / degrees.sum())
+        return x, top * RATIO ** np.arange(1, SHIFTS + 1)
 
     def _within(self, nodes: Ints, data: Any) -> float:
         return within(self._A.indptr, self._A.indices, data, nodes, self._inside)
@@ -248,7 +256,8 @@ class _Cores:
         """Sets that begin at a node and its neighbors in the community; the last one lies most in it."""
         inner, found = self._A[nodes][:, nodes], list[_Tried]()
         for i in np.argsort(-inner.sum(axis=1), kind="stable")[:STARTS].tolist():
-            x = self._climb(nodes[np.append(i, inner.indices[inner.indptr[i] : inner.indptr[i + 1]])], shift)
+            near = inner.indices[inner.indptr[i] : inner.indptr[i + 1]]
+            x = self._climb(_even(nodes[np.append(i, near)]), shift)
             share = np.intersect1d(x.support, nodes).size / max(1, x.support.size)
             if self._is_free(x):
                 found.append(_Tried(x, shift, share))
@@ -260,11 +269,10 @@ class _Cores:
         """Whether it is a set, and that of no other community."""
         return x.support.size > 1 and x.support.tobytes() not in self._taken
 
-    def _climb(self, nodes: Ints, shift: float) -> Point:
-        """Where nodes with equal weights lead to, at a shift."""
-        A, work = self._A, WORK * (1 + nodes.size // LARGE)
-        weights = np.full(nodes.size, 1.0 / nodes.size)
-        return Point(*ascend(A.indptr, A.indices, A.data, shift, nodes, weights, *self._room, TOL, work)[:2])
+    def _climb(self, begin: Point, shift: float) -> Point:
+        """Where a point leads to, at a shift."""
+        A, work = self._A, WORK * (1 + begin.support.size // LARGE)
+        return Point(*ascend(A.indptr, A.indices, A.data, shift, *begin, *self._room, TOL, work)[:2])
 
     def _nats(self, nodes: Ints) -> float:
         """Nats that are saved if only these nodes are named as a group."""
@@ -289,6 +297,10 @@ class _Tried(NamedTuple):
     x: Point
     shift: float
     share: float
+
+
+def _even(nodes: Ints) -> Point:
+    return Point(nodes, np.full(nodes.size, 1.0 / nodes.size))
 
 
 def _alike(a: Ints, b: Ints) -> bool:
