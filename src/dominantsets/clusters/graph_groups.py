@@ -239,14 +239,15 @@ class _Cores:
         return found
 
     def _begin(self, nodes: Ints) -> tuple[Point, Any]:
-        """A community with weights as its inner degrees, and falling shifts from where its value is positive."""
+        """A community with inner degrees as weights, and falling shifts, from where its value is positive."""
         inner = self._A[nodes][:, nodes]
         degrees = np.asarray(inner.sum(axis=1), dtype=np.float64).ravel()
         some = np.flatnonzero(degrees)
         if not some.size:
             return Point(nodes[:0], degrees[:0]), []
+        degrees /= degrees.sum()
         top = float(degrees @ (inner @ degrees)) / float(degrees @ degrees)
-        x = Point(nodes[some], degrees[some] / degrees.sum())
+        x = Point(nodes[some], degrees[some])
         return x, top * RATIO ** np.arange(1, SHIFTS + 1)
 
     def _within(self, nodes: Ints, data: Any) -> float:

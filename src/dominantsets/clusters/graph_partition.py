@@ -26,8 +26,8 @@ Probabilities add up to 1, so that a graph without structure saves s nats with a
 edge of weight w counts as :math:`\min\{1, w \sum w / \sum w^2\}` edges: together they are their effective
 number, and as none counts as more than one, sums of weights are no more surprising than numbers of edges.
 
-The search maximizes modularity at resolutions 1, 2, 4, ... until two of them in a row save less, and then
-between them: nodes move one at a time, and groups of moved nodes are the nodes of the next level (Blondel et
+The search maximizes modularity at resolutions 1, 4, 16, ... until one of them saves less, and then around the
+best one: nodes move one at a time, and groups of moved nodes are the nodes of the next level (Blondel et
 al., 2008), taken apart first where that gains (Traag et al., 2019). The best divisions are then moved by
 their nats. Order decides between equal gains, and nothing is drawn at random.
 """
@@ -50,8 +50,8 @@ from dominantsets.solvers import Monitor
 
 FALSE = 0.05  # largest probability with which a graph without structure has a group
 SMALLEST = 3  # nodes of a group that counts by itself: an edge is none
-WORSE = 2  # resolutions in a row that save less, after which no higher one is tried
-FINER = (2.0**0.5, 2.0**-0.5, 2.0**0.25, 2.0**-0.25)  # of the best resolution, tried after that
+STEP = 4.0  # from one resolution of modularity to the next, until one saves less
+FINER = (2.0, 0.5, 2.0**0.5, 2.0**-0.5)  # of the best resolution, tried after that
 MOVED = 3  # divisions, of those that save most, that are moved by their nats
 LARGEST = 100  # groups of which it is looked at how they fall apart, to make up a number
 EDGES = 2_000_000  # edges that compiled code looks at before Python looks at the clock, about 50 ms
@@ -94,7 +94,7 @@ class Communities:
     _factorials: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        data = self.A.data.astype(np.float64)
+        data = self.A.data.astype(np.float64) / float(self.A.data.max())
         data = np.minimum(data * (data.sum() / np.square(data).sum()), 1.0)
         n = self.A.shape[0]
         ends = np.asarray(sp.csr_array((data, self.A.indices, self.A.indptr), shape=self.A.shape).sum(axis=1))
@@ -128,10 +128,10 @@ class Communities:
         """
         found, best, resolution = dict[float, Division](), 1.0, 1.0
         alone = np.arange(self.A.shape[0])
-        while resolution <= best * 2.0**WORSE and not self._halted:
-            both = [resolution, 2.0 * resolution]
+        while resolution <= STEP * best and not self._halted:
+            both = [resolution, STEP * resolution]
             found |= zip(both, self._all_moved([(alone, one) for one in both]), strict=True)
-            best, resolution = max(found, key=lambda one: found[one].nats), 4.0 * resolution
+            best, resolution = max(found, key=lambda one: found[one].nats), STEP**2 * resolution
         if not self._halted:
             finer = [best * factor for factor in FINER]
             found |= zip(finer, self._all_moved([(alone, one) for one in finer]), strict=True)
@@ -338,7 +338,7 @@ class Communities:
         """Groups joined or left out, one after another, as costs least; then nodes move among them."""
         labels, out = found.labels, 0
         level = _merged(self._level, labels)
-        while (single := level.loops == 0.0).any() or single.size > wanted:
+        while ((single := level.loops == 0.0).any() or single.size > wanted) and not self._halted:
             gain, a, b = self._joined(level, out)
             names = np.arange(single.size)
             if single.any():  # what has no edge inside joins the group that it fits best
