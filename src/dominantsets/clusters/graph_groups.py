@@ -133,11 +133,12 @@ def graph_groups(
     begin = np.searchsorted(labels[nodes], np.arange(evidence.size + 1))
     groups, old = list[GraphGroup](), list[int]()
     for k in np.argsort(evidence, kind="stable").tolist():
-        if groups and monitor.out_of_time():
-            break
+        significant = bool(evidence[k] <= np.log(FALSE))
+        if (groups and monitor.out_of_time()) or (n_clusters is None and not significant):
+            break  # those that follow are no more significant
         core = cores.of(nodes[begin[k] : begin[k + 1]])
         if core is not None:
-            groups.append(GraphGroup(*core, evidence[k], bool(evidence[k] <= np.log(FALSE))))
+            groups.append(GraphGroup(*core, evidence[k], significant))
             old.append(k)
     if n_clusters is None and not groups:
         groups = cores.most(linked)
