@@ -59,24 +59,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         "fillers: 0.0 -> 1.0": (False, "a group that explains less than a nat of all objects: not seen"),
         "fillers: 1 -> 2": NEGATIVE,
     },
-    "clusters/graph_ladder.py": {
-        "Ladder._solve: if self._monitor.due() -> if not self._monitor.due()": (
-            False,
-            "how often it says how far it is",
-        ),
-        ": 100 -> 101": SIZE,
-        "Ladder.climb: shift < float(self._reach.max()) -> shift <= float(self._reach.max())": TIE,
-        "Ladder._rest: weights > 0.0 -> weights >= 0.0": (
-            False,
-            "nodes without an edge: they leave the set at once",
-        ),
-        "Ladder.__init__: 0 -> 1": OVERWRITTEN,
-        "Ladder._solve: 0 -> 1": (False, "a number that is only shown while it runs"),
-        "Ladder._rung: self._reach > shift -> self._reach >= shift": TIE,
-    },
-    "clusters/graph_null.py": {
-        "Null.__init__: 60 -> 61": (False, "one more slope is tried: the bound is as good"),
-    },
     "clusters/minimum_size.py": {
         "sufficient_shift: return False -> return None": FALSY,
         "sufficient_shift: high > CLOSE * low -> high >= CLOSE * low": TIE,
@@ -256,14 +238,6 @@ REASONS: dict[str, dict[str, tuple[bool, str]]] = {
         ": 40 -> 41": SIZE,
         "of_ellipses: 0 -> 1": (True, "a number that the labels replace"),
         "of_groups: 0 -> 1": (True, "a number that the labels replace"),
-    },
-    "clusters/graph_tree.py": {
-        "_certified: if keep.all() -> if not keep.all()": (False, "members that hardly count stay in"),
-        "_is_whole: 2 * group.members.size > n -> 2 * group.members.size >= n": TIE,
-        "_Choice.most_of_it: 2 * self._sizes > self._A.shape[0] -> 2 * self._sizes >= self._A.shape[0]": TIE,
-        "_Choice._instead: self.evidence[parts].sum() < self.evidence[k] -> self.evidence[parts].sum() <= "
-        "self.evidence[k]": TIE,
-        "_Choice.more: wanted - len(family) -> wanted + len(family)": SLOW,
     },
     "labels/average.py": {
         "predict_by_payoff: payoffs > core.level -> payoffs >= core.level": TIE,

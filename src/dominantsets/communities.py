@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from dominantsets.estimator import DominantSets
 from dominantsets.similarity.factory import is_graph, matrix_of_graph
@@ -19,7 +20,7 @@ def dominant_set_communities(
     Parameters
     ----------
     G : networkx.Graph or igraph.Graph
-        An undirected graph; several edges between two nodes add up.
+        The graph; several edges between two nodes add up, those in opposite directions too.
     weight : str or None, default="weight"
         The edge attribute with the similarity of two nodes, 1 for an edge without it; None: all edges count
         1.
@@ -29,8 +30,8 @@ def dominant_set_communities(
     Returns
     -------
     list of set
-        Disjoint sets that hold all nodes (of igraph: their numbers), the largest first. A node without edges
-        is a set by itself.
+        Disjoint sets that hold all nodes (of igraph: their numbers), the largest first. Nodes that no path
+        joins to a community are a set per connected component.
 
     Examples
     --------
@@ -48,10 +49,11 @@ def dominant_set_communities(
     matrix.eliminate_zeros()
     linked = np.flatnonzero(np.diff(matrix.indptr))
     labels = np.full(len(nodes), -1)
+    component = connected_components(matrix, directed=False)[1]
     if linked.size:
         model = DominantSets(n_communities, affinity="precomputed", noise=None)
         labels[linked] = model.fit(matrix[linked][:, linked]).labels_
     found: dict[Any, set[Hashable]] = {}
-    for k, (node, label) in enumerate(zip(nodes, labels, strict=True)):
-        found.setdefault(label if label >= 0 else (k,), set()).add(node)
+    for node, label, piece in zip(nodes, labels, component, strict=True):
+        found.setdefault(label if label >= 0 else (piece,), set()).add(node)
     return sorted(found.values(), key=len, reverse=True)

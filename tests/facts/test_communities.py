@@ -46,6 +46,28 @@ def test_a_graph_without_edges_has_a_set_per_node():
     assert sorted(map(sorted, dominant_set_communities(graph))) == [[0], [1], [2]]
 
 
+def test_directed_edges_count_in_both_directions():
+    graph = nx.gn_graph(3, create_using=nx.DiGraph)
+    for first in (0, 6):
+        graph.add_edges_from((first + i, first + (i + step) % 6) for i in range(6) for step in (1, 2))
+    found = dominant_set_communities(graph)
+    both = nx.Graph()
+    both.add_nodes_from(graph)
+    for i, j in graph.edges:
+        both.add_edge(i, j, weight=float(graph.has_edge(i, j)) + graph.has_edge(j, i))
+    assert len(found) == 2
+    assert found == dominant_set_communities(both)
+    with pytest.raises(ValueError, match="distances are symmetric"):
+        DominantSets(affinity="precomputed_distance").fit(graph)
+
+
+def test_a_component_too_small_for_a_community_is_a_set():
+    graph = nx.disjoint_union(cliques(), nx.path_graph(3))
+    found = dominant_set_communities(graph)
+    assert nx.community.is_partition(graph, found)
+    assert all(nx.is_connected(graph.subgraph(nodes)) for nodes in found)
+
+
 def test_attributes_of_another_name_are_noticed():
     graph = cliques("strength")
     for use in (DominantSets().fit, lambda G: as_similarity(G), dominant_set_communities):
@@ -57,7 +79,6 @@ def test_attributes_of_another_name_are_noticed():
 @pytest.mark.parametrize(
     ("graph", "sentence"),
     [
-        (nx.path_graph(3, create_using=nx.DiGraph), "directed"),
         (nx.Graph(), "no nodes"),
         (np.eye(3), "must be a graph"),
     ],
@@ -75,8 +96,8 @@ def test_igraph_gives_what_networkx_gives():
     assert (DominantSets().fit(same).labels_ == DominantSets().fit(graph).labels_).all()
     assert (as_similarity(same).block(range(15), range(15)) == nx.to_numpy_array(graph)).all()
     assert deduplicate(igraph.Graph.Full(4)).labels.size == 4
-    with pytest.raises(ValueError, match="as_undirected"):
-        DominantSets().fit(igraph.Graph(directed=True))
+    ring = igraph.Graph(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)], directed=True)
+    assert dominant_set_communities(ring, n_communities=2) == [{0, 1, 2}, {3, 4, 5}]
     with pytest.raises(ValueError, match="no nodes"):
         DominantSets().fit(igraph.Graph())
     with pytest.warns(UserWarning, match="they have 'strength'"):

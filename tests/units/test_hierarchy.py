@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
 
 import dominantsets.fitting.nested_points as points
-import dominantsets.fitting.network as networks
-from dominantsets import DominantSetHierarchy, End, as_similarity, solve
-from dominantsets.clusters.graph_tree import GraphGroup
+from dominantsets import DominantSetHierarchy, End
 from dominantsets.clusters.modes import ModeTree
 from support import press_ctrl_c
 
@@ -38,26 +35,6 @@ def same(one, other):
 
 
 # one tree, several views -------------------------------------------------------------------------------
-
-
-def test_a_group_of_a_network_merges_first_with_the_one_it_lies_in(monkeypatch):
-    """Six nodes within fifteen, and ten others; a group of two nodes is left out."""
-    A = np.zeros((25, 25))
-    A[:15, :15], A[:6, :6], A[15:, 15:] = 0.5, 1.0, 0.8
-    A[14, 15] = A[15, 14] = 0.1
-    np.fill_diagonal(A, 0.0)
-    S = as_similarity(sp.csr_array(A))
-    inner, outer, other = (solve(S, shift=shift, start=i) for shift, i in ((0.0, 0), (4.0, 0), (0.0, 20)))
-    pair = solve(as_similarity(sp.csr_array(A[:2, :2])))
-    assert [len(core) for core in (inner, outer, other, pair)] == [6, 15, 10, 2]
-    groups = [GraphGroup(pair, 0.1, 1.0, -9.0, True), GraphGroup(inner, 0.1, 2.0, -8.0, True, parent=3)]
-    groups += [GraphGroup(other, 0.1, 6.0, -7.0, True), GraphGroup(outer, 3.0, 6.0, -6.0, True)]
-    monkeypatch.setattr(networks, "graph_groups", lambda *_: groups)
-    tree = DominantSetHierarchy(affinity="precomputed", min_cluster_size=3).fit(S)
-    assert same(tree.labels_, np.repeat([0, 1, 2], [6, 9, 10]))
-    assert same(tree.cut(2), np.repeat([0, 1], [15, 10]))
-    (both,) = (group for group in tree.groups(2) if group.children)
-    assert both.core is outer
 
 
 # stopped early -----------------------------------------------------------------------------------------

@@ -112,16 +112,15 @@ def within(
     data: NDArray[np.float64],
     members: NDArray[np.int64],
     inside: NDArray[np.bool_],
-) -> tuple[float, float]:
-    """The number of edges inside a set and the sum of their weights; ``inside`` is False before and after."""
+) -> float:
+    """Sum of the weights of the edges inside a set; ``inside`` is False before and after."""
     for i in members:
         inside[i] = True
-    count, total = 0, 0.0
+    total = 0.0
     for i in members:
         for e in range(indptr[i], indptr[i + 1]):
             if inside[indices[e]]:
-                count += 1
                 total += data[e]
     for i in members:
         inside[i] = False
-    return count / 2.0, total / 2.0
+    return total / 2.0

@@ -4,19 +4,16 @@ A group x with the value :math:`f = x^T A x` is no equilibrium of :math:`x^T (A 
 the mixture y of another group gains against it, :math:`y^T A x > f - \alpha |x|^2`: above the shift
 :math:`\alpha = (f - y^T A x) / |x|^2` (the :math:`\gamma` of Pavan and Pelillo, 2003, for one outsider that
 is a group). Two groups merge at the smaller of their two such shifts; those that have no edge between them,
-and no other node's groups, merge at the top. A group that lies within another (its ``parent``) merges
-with that one first.
+and no other node's groups, merge at the top.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from dominantsets._typing import Floats
-from dominantsets.clusters.graph_tree import GraphGroup
+from dominantsets.clusters.graph_groups import GraphGroup
 from dominantsets.fitting.nested import NONE, Merge, Nested, Place, alone, elders
 from dominantsets.labels.partition import Partition
 from dominantsets.similarity.graph import Graph
@@ -25,19 +22,15 @@ from dominantsets.solvers import DominantSet, Monitor
 from dominantsets.solvers.result import End
 
 
-def nested_graph(
-    similarity: Graph, found: list[GraphGroup], min_cluster_size: int, part: Partition, monitor: Monitor
-) -> Nested:
+def nested_graph(similarity: Graph, groups: list[GraphGroup], part: Partition, monitor: Monitor) -> Nested:
     """The hierarchy of a network.
 
     Parameters
     ----------
     similarity : Graph
         The network.
-    found : list of GraphGroup
+    groups : list of GraphGroup
         Its groups.
-    min_cluster_size : int
-        Smaller groups do not count.
     part : Partition
         The labels of all nodes, and their rule.
     monitor : Monitor
@@ -48,12 +41,6 @@ def nested_graph(
     Nested
         The hierarchy. Nodes without an edge to any group are in none.
     """
-    kept = [k for k, group in enumerate(found) if len(group.core) >= min_cluster_size]
-    # a parent is larger than what lies in it: where the one is kept, so is the other
-    groups = [
-        replace(found[k], parent=kept.index(found[k].parent)) if found[k].parent >= 0 else found[k]
-        for k in kept
-    ]
     halt = End.TIME_LIMIT if monitor.out_of_time() else None
     if not groups:
         out = alone(similarity.n, None)
@@ -69,10 +56,6 @@ def nested_graph(
         one, two = sorted((int(some[side]) for side in sides), key=lambda j: -len(groups[j].core))
         merges.append(Merge(float(links.height[k]), one, two, NONE))
     root, splits = elders(np.full(len(groups), -np.inf), merges, top)
-    splits = [
-        split._replace(ball=split.parent) if groups[split.leaf].parent == split.parent else split
-        for split in splits
-    ]
     places = {k: Place(group.shift_from, k) for k, group in enumerate(groups)}
     certain: dict[int, DominantSet | None] = {k: group.core for k, group in enumerate(groups)}
     out = Nested(root, splits, places, certain, part.labels, top)
@@ -93,8 +76,5 @@ def _levels(similarity: Graph, groups: list[GraphGroup]) -> sp.csr_array:
     squares: Floats = np.array([float(group.weights @ group.weights) for group in groups])
     row, col = mutual.coords
     level = np.minimum((values[row] - mutual.data) / squares[row], (values[col] - mutual.data) / squares[col])
-    lowest = float(level.min(initial=0.0))
-    parents = np.array([group.parent for group in groups])
-    level = np.where((parents[row] == col) | (parents[col] == row), lowest, level)
     apart = row != col
     return sp.csr_array((level[apart], (row[apart], col[apart])), shape=(count, count))

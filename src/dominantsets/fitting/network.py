@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dominantsets.clusters.graph_tree import GraphGroup, graph_groups
+import numpy as np
+
+from dominantsets._typing import Ints
+from dominantsets.clusters.graph_groups import GraphGroup, graph_groups
 from dominantsets.fitting.nested import Nested
 from dominantsets.fitting.nested_graph import nested_graph
 from dominantsets.fitting.plan import Noise, Plan, named
@@ -17,10 +20,13 @@ class Network(Plan):
 
     def _find(self) -> None:
         request, found = self.request, list[GraphGroup]()
+        self._nodes = np.full(self.similarity.n, -1, dtype=np.int64)
         if self.similarity.matrix.data.any():
-            found = graph_groups(self.similarity, request.n_clusters, self.monitor)
-        self._groups = [group for group in found if len(group.core) >= request.min_cluster_size]
-        self._every = found
+            found, self._nodes = graph_groups(self.similarity, request.n_clusters, self.monitor)
+        kept = [k for k, group in enumerate(found) if len(group.core) >= request.min_cluster_size]
+        names = np.full(len(found) + 1, -1, dtype=np.int64)
+        names[kept] = np.arange(len(kept))
+        self._nodes, self._groups = names[self._nodes], [found[k] for k in kept]
         self.clusters = [group.core for group in self._groups]
         self.cores = named(self.clusters, self.similarity.n)  # of overlapping ones, the most certain
         first = self.clusters[0].shift if self.clusters else 0.0
@@ -30,12 +36,15 @@ class Network(Plan):
 
     def labels(self, noise: Noise) -> Partition:
         every = self.request.n_clusters is not None
-        return label_by_edges(self.similarity, self.clusters, noise, every)
+        return label_by_edges(self.similarity, self.clusters, self._nodes, noise, every)
 
     def explain(self) -> Selection:
         return of_groups(self._groups)
 
     def nested(self) -> Nested:
-        return nested_graph(
-            self.similarity, self._every, self.request.min_cluster_size, self.labels(None), self.monitor
-        )
+        return nested_graph(self.similarity, self._groups, self.labels(None), self.monitor)
+
+    def _reorder(self, order: Ints) -> None:
+        super()._reorder(order)
+        self._groups = [self._groups[k] for k in order]
+        self._nodes = np.append(np.argsort(order), -1)[self._nodes]

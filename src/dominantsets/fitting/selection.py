@@ -9,7 +9,8 @@ import numpy as np
 
 from dominantsets._typing import Floats, Ints
 from dominantsets.clusters.balls import Ball
-from dominantsets.clusters.graph_tree import FALSE, GraphGroup
+from dominantsets.clusters.graph_groups import GraphGroup
+from dominantsets.clusters.graph_partition import FALSE
 from dominantsets.clusters.scales import Scales
 from dominantsets.clusters.shift import Resolution
 from dominantsets.clusters.tree_cut import TreeCut
@@ -255,8 +256,8 @@ def of_groups(groups: list[GraphGroup]) -> Selection:
     ]
     certain = sum(group.significant for group in groups)
     reason = (
-        f"A graph: {certain} of {len(groups)} groups are significant; at most {FALSE:.0%} of them are to be "
-        "expected in a graph without structure."
+        f"A graph: {certain} of {len(groups)} groups are significant: a graph without structure has such a group "
+        f"with a chance of at most {FALSE:.0%}."
     )
     advice = "" if groups else "No group stands out: pass n_clusters to get some anyway."
     return Selection(reason, rows, advice=advice)

@@ -9,8 +9,9 @@ logarithm of the odds is
 
 with :math:`n_k` nodes in the group and :math:`n_0` nodes in none. A node is labelled with the group that has
 the best odds if these are positive, and is noise otherwise. Members of the dominant sets keep their group.
-Labels, shares and numbers are computed in turns until no label changes. Where every node is to have a label,
-odds below zero count as well, and nodes without an edge to a group join after their neighbors.
+Labels, shares and numbers are computed in turns, from the communities on, until no label changes. Where every
+node is to have a label, odds below zero count as well, and nodes without an edge to a group join after their
+neighbors.
 
 Edges with weights count as their effective number, :math:`d = (\sum w)^2 / \sum w^2`, of which group k has
 the share of its weight.
@@ -101,7 +102,7 @@ class ByEdges(Unbounded):
 
 
 def label_by_edges(
-    similarity: Graph, clusters: list[DominantSet], noise: float | str | None, every: bool
+    similarity: Graph, clusters: list[DominantSet], nodes: Ints, noise: float | str | None, every: bool
 ) -> Partition:
     """Labels of all nodes, how strongly they hold, and a rule for new ones.
 
@@ -112,6 +113,8 @@ def label_by_edges(
     clusters : list of DominantSet
         Its groups. A node of several belongs to the one in which its payoff is largest, over the root of the
         value of the set.
+    nodes : ndarray of int
+        The group of each node that labels begin with, -1 for none.
     noise : float, "auto", "cores" or None
         With "auto" a node is noise if the odds are against every group; a number is a share of the nodes that
         is left out.
@@ -131,7 +134,8 @@ def label_by_edges(
         fits = mine / np.sqrt(max(float(cluster.weights @ mine), 1e-300))
         better = fits > best[cluster.members]
         members[cluster.members[better]], best[cluster.members[better]] = k, fits[better]
-    rule = _settled(A, members, len(clusters), every or noise is None or is_share(noise))
+    begin = np.where(members < 0, nodes, members)
+    rule = _settled(A, members, begin, len(clusters), every or noise is None or is_share(noise))
     labels, strength = rule.labels, np.zeros(n)
     for k, (cluster, (objects, values)) in enumerate(zip(clusters, payoffs, strict=True)):
         top = max(float(values[np.searchsorted(objects, cluster.members)].max()), 1e-300)
@@ -149,11 +153,11 @@ def label_by_edges(
     return Partition(labels, strength, rule, sentence)
 
 
-def _settled(A: Any, members: Ints, n_groups: int, every: bool) -> ByEdges:
+def _settled(A: Any, members: Ints, labels: Ints, n_groups: int, every: bool) -> ByEdges:
     """The rule whose labels no longer change; members of the groups keep theirs."""
     degrees = np.asarray(A.sum(axis=1)).ravel()
     shares = degrees / max(float(degrees.sum()), 1e-300)
-    free, labels = np.flatnonzero((members < 0) & (degrees > 0.0)), members
+    free = np.flatnonzero((members < 0) & (degrees > 0.0))
     edges = A[free].astype(np.float64)
     for number in range(members.size if every else ROUNDS):
         found = labels.copy()

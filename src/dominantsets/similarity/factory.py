@@ -173,14 +173,11 @@ def is_graph(X: Any) -> bool:
 def matrix_of_graph(graph: Any, affinity: Any, weight: str | None = "weight") -> sp.csr_array:
     """The weights of the edges of a graph (1 where they have none), in the order of its nodes.
 
-    Several edges between two nodes add up.
+    Several edges between two nodes add up, those in opposite directions too.
     """
-    if graph.is_directed():
+    if graph.is_directed() and affinity != "precomputed":
         undirected = "as_undirected" if hasattr(graph, "as_undirected") else "to_undirected"
-        raise ValueError(
-            f"the graph is directed, and similarities are symmetric; pass graph.{undirected}(), or its "
-            "matrix to solve_asymmetric."
-        )
+        raise ValueError(f"the graph is directed, and distances are symmetric; pass graph.{undirected}().")
     if not (isinstance(affinity, str) and affinity in PRECOMPUTED):
         raise ValueError(f"affinity={affinity!r} is for features; a graph takes affinity='precomputed'.")
     if hasattr(graph, "vcount"):
@@ -190,7 +187,8 @@ def matrix_of_graph(graph: Any, affinity: Any, weight: str | None = "weight") ->
     names = {name for _, _, edge in graph.edges(data=True) for name in edge}
     _check_weight(weight, names)
     networkx = sys.modules["networkx"]
-    return sp.csr_array(networkx.to_scipy_sparse_array(graph, weight=weight, dtype=np.float64, format="csr"))
+    A = sp.csr_array(networkx.to_scipy_sparse_array(graph, weight=weight, dtype=np.float64, format="csr"))
+    return sp.csr_array(A + A.T) if graph.is_directed() else A
 
 
 def _matrix_of_igraph(graph: Any, weight: str | None) -> sp.csr_array:

@@ -8,7 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from dominantsets import DominantSet, Status, as_similarity
-from dominantsets.labels.edges import label_by_edges
+from dominantsets.labels.edges import label_by_edges as _label_by_edges
+
+
+def label_by_edges(similarity, clusters, noise, every):
+    return _label_by_edges(similarity, clusters, np.full(similarity.n, -1), noise, every)
 
 
 def made(nodes):
