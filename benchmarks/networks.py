@@ -154,8 +154,13 @@ def propagated(A: sp.csr_array) -> np.ndarray:
     return labels
 
 
+def in_groups(A: sp.csr_array) -> np.ndarray:
+    """All nodes in groups, as with the others."""
+    return DominantSets(affinity="precomputed", noise=None).fit(A).labels_
+
+
 METHODS: dict[str, Callable[[sp.csr_array], np.ndarray]] = {
-    "DominantSets()": ours, "Leiden": leiden, "Infomap": infomap, "label propagation": propagated
+    "DominantSets()": ours, "DominantSets(noise=None)": in_groups, "Leiden": leiden, "Infomap": infomap, "label propagation": propagated
 }  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def digits() -> Story:
         [_row(name, y, model.labels_, seconds) for name, model, seconds in fitted],
         "labelled: share in a cluster, the rest is called noise. ARI: agreement with the true digits, 1 is "
         "perfect, 0 is chance; of all objects (noise as one more class), and of the labelled ones alone. "
-        "DominantSets() and HDBSCAN() find the number of clusters, the others are told; all with their "
+        "DominantSets() and HDBSCAN() find the number of clusters, the others are given it; all with their "
         "defaults, KMeans with the best of ten starts.",
     )
     figure, axes = plt.subplots(10, 9, figsize=(5.6, 6.2), layout="constrained", squeeze=False)

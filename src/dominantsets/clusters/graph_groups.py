@@ -79,7 +79,7 @@ class GraphGroup:
 
 
 def graph_groups(
-    similarity: Graph, n_clusters: int | None, monitor: Monitor
+    similarity: Graph, n_clusters: int | None, monitor: Monitor, has_rest: bool = True
 ) -> tuple[list[GraphGroup], Ints]:
     r"""The groups of a graph, each a dominant set of the whole graph at its own shift, and all nodes of each.
 
@@ -89,9 +89,11 @@ def graph_groups(
         The graph.
     n_clusters : int, optional
         How many groups. Without it, the groups that count; one that holds most of the graph where none does,
-        or nobody.
+        or none.
     monitor : Monitor
         Its time limit and callback end the search; what has been found by then is used.
+    has_rest : bool, default=True
+        Whether nodes may be in no group. The search then begins again from the dense parts of groups.
 
     Returns
     -------
@@ -125,7 +127,8 @@ def graph_groups(
     cores = _Cores(similarity, A, search, MOST if n_clusters is None else 0.0, monitor)
     places = np.full(A.shape[0], -1)
     places[linked] = np.arange(linked.size)
-    found = search.find(n_clusters, lambda nodes: places[cores.dense(linked[nodes])])
+    dense = (lambda nodes: places[cores.dense(linked[nodes])]) if has_rest else None
+    found = search.find(n_clusters, dense)
     evidence = -search.evidence(found.labels)
     labels = np.full(A.shape[0], -1, dtype=np.int64)
     labels[linked] = found.labels

@@ -22,7 +22,8 @@ class Network(Plan):
         request, found = self.request, list[GraphGroup]()
         self._nodes = np.full(self.similarity.n, -1, dtype=np.int64)
         if self.similarity.matrix.data.any():
-            found, self._nodes = graph_groups(self.similarity, request.n_clusters, self.monitor)
+            has_rest = request.noise is not None
+            found, self._nodes = graph_groups(self.similarity, request.n_clusters, self.monitor, has_rest)
         kept = [k for k, group in enumerate(found) if len(group.core) >= request.min_cluster_size]
         names = np.full(len(found) + 1, -1, dtype=np.int64)
         names[kept] = np.arange(len(kept))

@@ -256,8 +256,8 @@ def of_groups(groups: list[GraphGroup]) -> Selection:
     ]
     certain = sum(group.significant for group in groups)
     reason = (
-        f"A graph: {certain} of {len(groups)} groups are significant: a graph without structure has such a group "
-        f"with a chance of at most {FALSE:.0%}."
+        f"A graph: {certain} of {len(groups)} groups are significant: a graph without structure has such a "
+        f"group with a chance of at most {FALSE:.0%}."
     )
     advice = "" if groups else "No group stands out: pass n_clusters to get some anyway."
     return Selection(reason, rows, advice=advice)
