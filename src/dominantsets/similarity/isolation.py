@@ -173,22 +173,34 @@ def _as_array(new: Any) -> Any:
     return new if is_tensor(new) else np.asarray(new)
 
 
+@singledispatch
 def nearby(similarity: Similarity, device: str | None) -> Search | None:
     """The search through which new rows on a kind of device find their places there; None if there is none.
 
-    For None it is that of any device.
-    Rows that are directions are compared on the host, where those of the objects got their length 1.
+    For None it is that of any device. Rows that are directions are compared on the host, where those of the
+    objects got their length 1.
     """
-    if not isinstance(similarity, (Path, EmbeddingBalls, Diffusion)) or similarity.n < 2:
-        return None
-    search: Search | None
-    if isinstance(similarity, Diffusion):
-        search, turned = similarity.graph.search, similarity.directions
-    elif isinstance(similarity, (EmbeddingPath, EmbeddingBalls)):
-        search, turned = similarity.places.search, similarity.places.directions
-    else:
-        search, turned = similarity.search, False
-    return None if search is None or turned or not search.may_be_there(device) else search
+    return None
+
+
+@nearby.register
+def _near_path(similarity: Path, device: str | None) -> Search | None:
+    return _there(similarity.search, device)
+
+
+@nearby.register(EmbeddingPath)
+@nearby.register(EmbeddingBalls)
+def _near_embedding(similarity: EmbeddingPath | EmbeddingBalls, device: str | None) -> Search | None:
+    return None if similarity.places.directions else _there(similarity.places.search, device)
+
+
+@nearby.register
+def _near_diffusion(similarity: Diffusion, device: str | None) -> Search | None:
+    return None if similarity.directions else _there(similarity.graph.search, device)
+
+
+def _there(search: Search | None, device: str | None) -> Search | None:
+    return search if search is not None and search.may_be_there(device) else None
 
 
 @isolation_of.register
