@@ -8,6 +8,7 @@ import numpy as np
 
 from dominantsets._typing import Ints
 from dominantsets.similarity import Similarity
+from dominantsets.similarity.arrivals import arrivals_of
 from dominantsets.similarity.bounds import bounds_of
 from dominantsets.similarity.faces import EPS
 from dominantsets.solvers import DominantSet, Monitor, Point, SolverOptions, make_problem
@@ -63,10 +64,10 @@ def belonging(
         cluster, here = clusters[k], similarity.for_cluster(k)
         among[k] = mine.size
         members, weights = cluster.members[inside[k]], cluster.weights[inside[k]]
-        if not members.size and not best:  # begin at the object that gains most against the set
-            payoffs = here.gradient(cluster.members, cluster.weights)
-            members, weights = mine[[payoffs[mine].argmax()]], np.ones(1)
         part = here.part(mine)
+        if not members.size and not best:  # begin at the object that gains most against the set
+            payoffs = arrivals_of(here).payoffs_in(part, mine, cluster.members, cluster.weights)
+            members, weights = mine[[payoffs.argmax()]], np.ones(1)
         if part is None:
             problem, names = make_problem(here, cluster.shift), np.arange(similarity.n)
             problem.remove(np.setdiff1d(names, mine, assume_unique=True))

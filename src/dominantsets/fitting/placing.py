@@ -12,10 +12,11 @@ import scipy.sparse as sp
 from dominantsets._typing import Floats, Ints
 from dominantsets.labels.average import of_own, predict_by_average, predict_by_payoff
 from dominantsets.labels.noise import FAR
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.rows.operations import stacked
 from dominantsets.similarity import Similarity
 from dominantsets.similarity.data import Data, divided
-from dominantsets.similarity.isolation import isolation_of
+from dominantsets.similarity.isolation import isolation_of, nearby
 from dominantsets.similarity.search import searched_once
 
 HEIGHT = 2**16  # rows of a block
@@ -78,7 +79,8 @@ class Placing:
         """Labels of rows as they were given, and how typical these are of their clusters."""
         empty = np.asarray(abs(rows).sum(axis=1)).ravel() == 0 if self.directions else None
         rows = rows if self.scale is None else divided(rows, self.scale)
-        rows = sp.csr_array(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
+        if not is_tensor(rows):
+            rows = sp.csr_array(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
         with searched_once():
             labels = self.labels(rows)
             labels = labels if empty is None else np.where(empty, -1, labels)
@@ -100,8 +102,17 @@ class Placing:
     def everywhere(self, X: Any) -> tuple[Ints, Floats]:
         """The same of all rows of a store, a block at a time and where they are."""
         rows = X.rows if isinstance(X, Data) else Data(X).rows
-        labels, typical = stacked(rows.ask("apply", self, HEIGHT))
+        try:
+            labels, typical = stacked(rows.ask("apply", self, HEIGHT))
+        finally:
+            if (search := nearby(self.similarity, None)) is not None:
+                search.leave()
         return labels, typical
+
+    def stays(self, device: str) -> bool:
+        """Whether rows on a kind of device find their neighbors there, and need not come here."""
+        neighbors_only = self.assign == "refine" and self.rule is not None and not self.levels
+        return neighbors_only and not self.directions and nearby(self.similarity, device) is not None
 
 
 def place_rows(model: Any, X: Any, far: float = FAR) -> Ints:

@@ -59,10 +59,10 @@ def in_smaller_blocks(work: Callable[[], _T], device: torch.device, purpose: str
 
 
 @contextmanager
-def fast_products() -> Iterator[None]:
-    """float32 products in TF32 where the device has it; rounding is allowed for."""
+def fast_products(precision: str = "high") -> Iterator[None]:
+    """float32 products in TF32 where the device has it; rounding is allowed for. "highest": not in TF32."""
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
+    torch.set_float32_matmul_precision(precision)
     try:
         yield
     finally:

@@ -95,9 +95,11 @@ def raw(rows: DeviceBlock, objects: Ints) -> Floats:
 
 
 def apply(rows: DeviceBlock, work: Callable[[Any], tuple[Any, ...]], height: int) -> tuple[Any, ...]:
-    """The function is called with rows on the host."""
+    """The function is called with rows on the host, unless it says that they may stay where they are."""
     wide = torch.float32 if rows.features.dtype in HALVES else torch.float64
-    return stacked([work(rows.host(block.to(wide))) for _, block in rows.features.blocks(height)])
+    stays = getattr(work, "stays", None)
+    send = (lambda block: block) if stays is not None and stays(rows.device.type) else rows.host
+    return stacked([work(send(block.to(wide))) for _, block in rows.features.blocks(height)])
 
 
 def mix(rows: DeviceBlock, recipe: Recipe, objects: Ints, weights: Floats) -> Mixture:

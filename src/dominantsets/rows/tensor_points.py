@@ -16,10 +16,14 @@ from dominantsets.compiled.clouds import FAINT
 from dominantsets.compiled.passes import EPS
 from dominantsets.compiled.threads import N_THREADS
 from dominantsets.rows import fused
+from dominantsets.rows.base import not_finite
 from dominantsets.rows.points import NORMAL, Points, Tail
+from dominantsets.rows.tensor_block import BLOCK_NUMBERS, allowed, fast_products, to_numpy
 
 NUMBERS = {"cuda": 2**28, "cpu": 2**22}  # float64 numbers of one temporary
 LARGE = {"cuda": 2**24, "cpu": 2**28}  # products of one step from which it is made on the device
+SPARE = 8  # nearest by products beyond those asked for, of which differences are taken
+AGAIN = 64  # and so many where rounding may hide one
 BEYOND = 1e8  # roundings of a squared distance from which a ball is large enough for products
 
 
@@ -200,6 +204,72 @@ class TensorPoints(Points):
             sums[:, 3 : 3 + d] += parts.T @ self._rows[part]
             sums[:, 1] += parts.mul_(t).sum(0)
         return sums.cpu().numpy(), outside.cpu().numpy(), float(total)
+
+
+class Landmarks:
+    """Rows on a device, of which the nearest to other rows there are found, but for rounding of float64.
+
+    Products in float32 find a few more than are asked for, and differences in float64 put these in order, of
+    equal ones the first row first. Where rounding of the products may hide a nearer row they are made again
+    in float64.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, d)
+        The rows.
+    k : int
+        How many of them are sought.
+    device : torch.device
+        Where.
+    """
+
+    def __init__(self, rows: Floats, k: int, device: torch.device) -> None:
+        self.device, self._k = device, min(k, len(rows))
+        self._rows = torch.as_tensor(np.ascontiguousarray(rows), device=device)
+        self._middle = self._rows.mean(0, dtype=torch.float64)  # products keep more digits near 0
+        wide = self._rows.double() - self._middle
+        self._narrow, self._lengths = wide.float(), wide.square().sum(1)
+
+    def kneighbors(self, new: Tensor) -> tuple[Floats, Ints]:
+        """Distances and numbers of the nearest of each row, the nearest first."""
+        if not bool(torch.isfinite(new).all()):
+            raise not_finite("features")
+        m, d = self._rows.shape
+        height = max(1, allowed(BLOCK_NUMBERS, self.device) // (m + 3 * (self._k + SPARE) * d))
+        with fast_products("highest"):
+            found = [self._nearest(new[i : i + height]) for i in range(0, len(new), height)]
+        return to_numpy(torch.cat([one[0] for one in found])), to_numpy(torch.cat([one[1] for one in found]))
+
+    def _nearest(self, new: Tensor) -> tuple[Tensor, Tensor]:
+        k, (m, d) = self._k, self._rows.shape
+        centred = new.double() - self._middle
+        products = torch.addmm(self._lengths.float(), centred.float(), self._narrow.T, alpha=-2.0)
+        near, who = products.topk(min(m, k + SPARE), largest=False)
+        squares, who = self._in_order(new, who)
+        if k + SPARE < m:
+            length = centred.square().sum(1).sqrt()
+            reach = length + squares[:, k - 1].sqrt()  # the norm of what is nearer is less
+            rounding = (d + 8) * torch.finfo(torch.float32).eps * (reach.square() + 2.0 * length * reach)
+            left = near.amax(1).double() + length.square()
+            hidden = torch.nonzero(left <= squares[:, k - 1] + rounding)[:, 0]
+            height = max(1, allowed(BLOCK_NUMBERS, self.device) // (2 * m + 3 * (k + AGAIN) * d))
+            for begin in range(0, len(hidden), height):
+                some = hidden[begin : begin + height]
+                products = torch.addmm(self._lengths, centred[some], self._wide().T, alpha=-2.0)
+                again = products.topk(min(m, k + AGAIN), largest=False).indices
+                nearer, which = self._in_order(new[some], again)
+                squares[some, :k], who[some, :k] = nearer[:, :k], which[:, :k]
+        return squares[:, :k].sqrt(), who[:, :k]
+
+    def _wide(self) -> Tensor:
+        return self._rows.double() - self._middle
+
+    def _in_order(self, new: Tensor, who: Tensor) -> tuple[Tensor, Tensor]:
+        """Squared distances from these rows, the smallest first, and which these are."""
+        who = who.sort(1).values
+        apart = self._rows[who].double().sub_(new.double()[:, None, :])
+        squares, order = apart.square_().sum(2).sort(dim=1, stable=True)
+        return squares, who.gather(1, order)
 
 
 def _parts(t: Tensor, logs: Tensor, nearest: bool) -> Tensor:

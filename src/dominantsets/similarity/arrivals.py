@@ -50,6 +50,10 @@ class Arrivals:
             out[rows] = self.of.cross(new[rows], summary.objects) @ summary.weights
         return out
 
+    def payoffs_in(self, part: Any, objects: Ints, support: Ints, weights: Floats) -> Floats:
+        """Payoffs of objects outside the support; ``part`` is what ``Similarity.part`` made of these."""
+        return self.of.gradient(support, weights)[objects]
+
 
 @singledispatch
 def arrivals_of(similarity: Similarity) -> Arrivals:

@@ -13,12 +13,13 @@ from sklearn.utils.extmath import randomized_svd
 from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import spanning
-from dominantsets.compiled.threads import row_blocks
+from dominantsets.compiled.threads import parallel_map, row_blocks, thread_slices
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.rows.memory import InMemory
 from dominantsets.similarity.formulas import COSINE
 from dominantsets.similarity.located import Coordinates, located, of_rows
 from dominantsets.similarity.low_rank import LowRank, LowRankPoints
-from dominantsets.similarity.neighbors import Neighbors
+from dominantsets.similarity.neighbors import Neighbors, rows_of
 from dominantsets.similarity.single_linkage import prim
 from dominantsets.similarity.spectrum import normalised, slowest, slowest_by_gap
 
@@ -70,8 +71,8 @@ class Diffusion(LowRank):
         metric: str = "euclidean",
     ) -> None:
         n, d = X.shape
-        self._cosine = check_choice("metric", metric, ("euclidean", "cosine")) == "cosine"
-        X = normalize(X) if self._cosine else X
+        self.directions = check_choice("metric", metric, ("euclidean", "cosine")) == "cosine"
+        X = normalize(X) if self.directions else X
         if n_components is not None:
             n_components = min(check_int("n_components", n_components, at_least=1), n)
         if n_neighbors is None:
@@ -100,22 +101,36 @@ class Diffusion(LowRank):
 
     def prepared(self, new: Any) -> Any:
         """New rows as the search for neighbors takes them."""
-        return normalize(new) if self._cosine else new
+        return normalize(new) if self.directions else new
 
     def moved(self, new: Any) -> Floats:
         new = self.prepared(new)
-        near = self.graph.neighbors_of(new)
-        squares = _squares(new, self._X, near)
-        weights = _weights(squares, _units(squares, near), self._units, near)
-        W = sp.csr_array((weights, near.indices, near.indptr), shape=near.shape)
-        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
+        distances, nearest = self.graph.search.kneighbors(new)
+        if is_tensor(new):
+            squares = np.square(distances)  # found from differences
+        else:
+            squares = _squares(new, self._X, rows_of(nearest, self.n, 1.0)).reshape(nearest.shape)
+        places = np.empty((len(nearest), self._psi.shape[1]))
+        parallel_map(
+            lambda part: self._put(squares[part], nearest[part], places[part]), thread_slices(len(places))
+        )
+        return places
+
+    def _put(self, squares: Floats, nearest: Ints, places: Floats) -> None:
+        """Fill in the places of new objects from the squared distances of their neighbours."""
+        copies, k = squares == 0.0, nearest.shape[1]
+        place = np.minimum(np.maximum(UNIT - 1, copies.sum(axis=1)), k - 1)
+        units = np.take_along_axis(np.sort(squares, axis=1), place[:, None], axis=1)
+        units = np.sqrt(np.where(units > 0.0, units, 1.0))
+        weights = np.exp(-squares / (units * self._units[nearest]))
+        total = weights.sum(axis=1, keepdims=True)
         lone = total[:, 0] < 1e-300  # far from everything: its neighbours count alike
-        W.data[np.repeat(lone, np.diff(W.indptr))] = 1.0
-        total[lone, 0] = np.diff(W.indptr)[lone]
-        places = (W @ self._psi) / np.maximum(total, 1e-300) * self._back
-        copies, originals = _copies(squares, near)
-        places[copies] = self._psi[originals]
-        return np.asarray(places)
+        weights[lone], total[lone] = 1.0, k
+        W = rows_of(nearest, self.n, 1.0)
+        W.data[:] = weights.ravel()
+        places[:] = (W @ self._psi) / total * self._back
+        there = np.flatnonzero(copies.any(axis=1))  # the lowest number, of several originals
+        places[there] = self._psi[np.where(copies[there], nearest[there], self.n).min(axis=1)]
 
 
 class DiffusionPoints(LowRankPoints):
@@ -135,15 +150,6 @@ class DiffusionPoints(LowRankPoints):
 
 
 located.register(Diffusion, DiffusionPoints)
-
-
-def _copies(squares: Floats, near: sp.csr_array) -> tuple[Ints, Ints]:
-    """Which new objects are copies of objects, and of which (the lowest number, of several)."""
-    here = np.flatnonzero(squares == 0.0)
-    rows = np.searchsorted(near.indptr, here, side="right") - 1
-    order = np.lexsort((near.indices[here], rows))
-    copies, first = np.unique(rows[order], return_index=True)
-    return copies, near.indices[here[order][first]]
 
 
 def walk_graph(X: Any, near: sp.csr_array) -> tuple[sp.csr_array, Floats]:

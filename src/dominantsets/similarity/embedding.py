@@ -70,7 +70,7 @@ class Places:
         cosine: bool = False,
     ) -> None:
         n = X.shape[0]
-        self._cosine = cosine
+        self.directions = cosine
         X = normalize(X) if cosine else X
         d = check_int("n_components", n_components, at_least=1)
         epochs = check_int("n_epochs", n_epochs, at_least=0)
@@ -84,7 +84,7 @@ class Places:
 
     def prepared(self, new: Any) -> Any:
         """New rows as the search for neighbors takes them."""
-        return normalize(new) if self._cosine else new
+        return normalize(new) if self.directions else new
 
     def of(self, new: Any) -> Floats:
         """New objects where their neighbours hold them: from the nearest one's place down the slope.

@@ -16,6 +16,7 @@ import numpy as np
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled.threads import row_blocks
 from dominantsets.rows.base import Detached
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity.arrivals import arrivals_of, detached
 from dominantsets.similarity.base import Similarity
 from dominantsets.similarity.bounds import bounds_of
@@ -168,11 +169,45 @@ def isolation_of(similarity: Similarity) -> Isolation | None:
     return None
 
 
+def _as_array(new: Any) -> Any:
+    return new if is_tensor(new) else np.asarray(new)
+
+
+@singledispatch
+def nearby(similarity: Similarity, device: str | None) -> Search | None:
+    """The search through which new rows on a kind of device find their places there; None if there is none.
+
+    For None it is that of any device. Rows that are directions are compared on the host, where those of the
+    objects got their length 1.
+    """
+    return None
+
+
+@nearby.register
+def _near_path(similarity: Path, device: str | None) -> Search | None:
+    return _there(similarity.search, device)
+
+
+@nearby.register(EmbeddingPath)
+@nearby.register(EmbeddingBalls)
+def _near_embedding(similarity: EmbeddingPath | EmbeddingBalls, device: str | None) -> Search | None:
+    return None if similarity.places.directions else _there(similarity.places.search, device)
+
+
+@nearby.register
+def _near_diffusion(similarity: Diffusion, device: str | None) -> Search | None:
+    return None if similarity.directions else _there(similarity.graph.search, device)
+
+
+def _there(search: Search | None, device: str | None) -> Search | None:
+    return search if search is not None and search.may_be_there(device) else None
+
+
 @isolation_of.register
 def _of_path(similarity: Path) -> Isolation:
     search = similarity.search
     return (
-        TreeIsolation(similarity) if search is None or similarity.n < 2 else RowIsolation(search, np.asarray)
+        TreeIsolation(similarity) if search is None or similarity.n < 2 else RowIsolation(search, _as_array)
     )
 
 

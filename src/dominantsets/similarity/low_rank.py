@@ -293,6 +293,13 @@ class LowRankArrivals(Arrivals):
         out = self.of.formula.payoffs(products, there.square_norms, summary.total, summary.bias_sum)
         return np.asarray(out)
 
+    def payoffs_in(self, part: Any, objects: Ints, support: Ints, weights: Floats) -> Floats:
+        if part is None:
+            return super().payoffs_in(part, objects, support, weights)
+        nobody = part.rows.split(np.zeros(0, dtype=np.int64), np.zeros(0))
+        mixture = self.of.mix(support, weights)
+        return np.asarray(part.rows.every("gradient", part.recipe, mixture, each=nobody))
+
 
 class LowRankPoints(Located):
     """Points are the rows themselves, wherever they are."""

@@ -55,13 +55,13 @@ class Neighbors(Graph):
         self.recall = self.search.recall
         distances, nearest = self.search.kneighbors() if n > 1 else (np.zeros((1, 0)), np.zeros((1, 0), int))
         self._reach = distances.max(axis=1, initial=0.0) * (1.0 + self.search.slack)
-        graph = _rows_of(nearest, n, 0.5)
+        graph = rows_of(nearest, n, 0.5)
         super().__init__(graph + graph.T)
         self.n_features = d
 
     def neighbors_of(self, new: Any) -> sp.csr_array:
         """Which objects are the nearest of new ones: one row of ones and zeros per new object."""
-        return _rows_of(self.search.kneighbors(new)[1], self.n, 1.0)
+        return rows_of(self.search.kneighbors(new)[1], self.n, 1.0)
 
     def cross(self, new: Any, cols: Ints) -> Floats:
         """Similarities as if each new object were among the others, with their neighbours unchanged.
@@ -70,7 +70,7 @@ class Neighbors(Graph):
         """
         cols = np.asarray(cols)
         nearest = self.search.kneighbors(new)[1]
-        neighbors = _rows_of(nearest, self.n, 1.0)[:, cols].toarray()
+        neighbors = rows_of(nearest, self.n, 1.0)[:, cols].toarray()
         out = 0.5 * (neighbors + (pairwise_distances(new, self._X[cols]) <= self._reach[cols]))
         copies = self.search.copies(new, nearest[:, 0])
         objects = nearest[copies, 0]
@@ -88,7 +88,7 @@ def check_neighbors(n_neighbors: int | None, n: int) -> int:
     return k if n > 1 else 1  # one object has no neighbours; new ones have it
 
 
-def _rows_of(nearest: Ints, n: int, value: float) -> sp.csr_array:
+def rows_of(nearest: Ints, n: int, value: float) -> sp.csr_array:
     """A row for each object, with a value at the places of its neighbours."""
     rows, k = nearest.shape
     starts = np.arange(rows + 1) * k

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from dominantsets._checks import check_choice, check_int
 from dominantsets._typing import Floats, Ints
 from dominantsets.compiled import tree as _tree
+from dominantsets.rows.foreign import is_tensor
 from dominantsets.similarity.base import Similarity, hashed
 from dominantsets.similarity.dense import checked_distances
 from dominantsets.similarity.located import Located, located
@@ -118,7 +119,7 @@ class Path(Similarity):
         """The distance of new objects to the object nearest to them (inf where there is none), and which."""
         if self.search is None:
             return _nearest_of_distances(new)
-        reach, nearest = self.search.kneighbors(np.asarray(new))
+        reach, nearest = self.search.kneighbors(new if is_tensor(new) else np.asarray(new))
         return reach[:, 0], nearest[:, 0]
 
     def near(self, objects: Ints) -> Floats | None:

@@ -17,6 +17,7 @@ from dominantsets._typing import Flags, Floats, Ints
 from dominantsets.compiled import nearest as _nearest
 from dominantsets.compiled.threads import N_THREADS, blas, row_blocks, thread_slices
 from dominantsets.rows.base import side_by_side
+from dominantsets.rows.foreign import is_tensor
 
 EXACT_WORK = 10**11  # products n² d up to which "auto" looks at all pairs: a few seconds
 FEW_FEATURES = 10  # up to which a tree makes the exact search fast for any number of objects
@@ -31,6 +32,8 @@ CROWDED = 4  # times the mean size above which a list is cut
 CANDIDATES = 3  # for each neighbour asked for, of which true distances are taken
 BLOCK = 2**22  # bytes of a block of products
 SPLIT = 5_000  # rows per thread from which a tree is asked by several of them
+ON_DEVICE = {"cuda": 2**16, "cpu": 0}  # objects up to which rows there are compared with all of them
+KEPT = 2**22  # neighbors of all objects that are remembered
 CHECKED = 200  # objects whose true neighbours are found, to say how many the search finds
 
 
@@ -79,6 +82,8 @@ class Search:
     def __init__(self, X: Any, k: int, search: str, n_jobs: int | None) -> None:
         self.rows, self._asked = X, (k, search, n_jobs)
         self._made: Exact | Lists | None = None
+        self._own: tuple[Floats, Ints] | None = None
+        self._there: Any = None  # the objects on a device
         self.recall, self.slack = self._index.recall, self._index.slack
 
     @property
@@ -88,21 +93,55 @@ class Search:
         return self._made
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_made": None}
+        return self.__dict__ | {"_made": None, "_own": None, "_there": None}
 
     def kneighbors(self, X: Any = None) -> tuple[Floats, Ints]:
-        """Distances to the nearest of some rows, and which they are; of the objects without themselves."""
+        """Distances to the nearest of some rows, and which they are; of the objects without themselves.
+
+        The rows may be a tensor where :meth:`may_be_there`.
+        """
+        if X is None:
+            return self._of_objects()
         known = getattr(_asked, "known", None)
-        if known is None or X is None:
-            return self._index.kneighbors(X)
+        if known is None:
+            return self._of_new(X)
         name = id(self), id(X)
         if name not in known:
-            known[name] = (X, self._index.kneighbors(X))  # the array stays, and so does its number
+            known[name] = (X, self._of_new(X))  # the array stays, and so does its number
         found: tuple[Floats, Ints] = known[name][1]
         return found
 
+    def _of_objects(self) -> tuple[Floats, Ints]:
+        if self._own is not None:
+            return self._own
+        found = self._index.kneighbors()
+        if found[1].size <= KEPT:
+            self._own = found
+        return found
+
+    def _of_new(self, X: Any) -> tuple[Floats, Ints]:
+        if not is_tensor(X):
+            return self._index.kneighbors(X)
+        if self._there is None or self._there.device != X.device:
+            from dominantsets.rows.tensor_points import Landmarks
+
+            self._there = Landmarks(self.rows, self._asked[0], X.device)
+        found: tuple[Floats, Ints] = self._there.kneighbors(X)
+        return found
+
+    def may_be_there(self, device: str | None) -> bool:
+        """Whether rows on a kind of device are compared with the objects on it; for None, on any."""
+        most = max(ON_DEVICE.values()) if device is None else ON_DEVICE[device]
+        return not sp.issparse(self.rows) and self.rows.shape[0] <= most
+
+    def leave(self) -> None:
+        """Keep no objects on a device."""
+        self._there = None
+
     def copies(self, new: Any, nearest: Ints) -> Flags:
         """Which new rows are copies of the objects nearest to them."""
+        if is_tensor(new):
+            return np.asarray(self.kneighbors(new)[0][:, 0] == 0.0)  # there they are found from differences
         theirs = self.rows[nearest]
         if sp.issparse(theirs):
             return np.asarray(np.asarray(abs(theirs - new).sum(axis=1)).ravel() == 0.0)

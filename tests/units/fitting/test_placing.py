@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors
 
 from dominantsets import DominantSetHierarchy, DominantSets, as_similarity
 from dominantsets.fitting import placing, samples
+from dominantsets.similarity import search
+from dominantsets.similarity.isolation import isolation_of, nearby
 from support import as_memmap, assert_certified
 
 N, SOME = 1_500, 300
@@ -150,3 +153,46 @@ def test_walks_are_placed_by_their_neighbors(monkeypatch):
     model = DominantSets(2).fit(CURVES)
     assert (model.affinity_, model.choice_.fitted.size) == ("diffusion", SOME)
     assert adjusted_rand_score(SIDES, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("affinity", ["path", "diffusion", "embedding", "embedding as balls"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_rows_on_a_device_find_their_neighbors_there(affinity, kind, monkeypatch):
+    torch = pytest.importorskip("torch")
+    params = {"n_neighbors": 8} | ({"then": "balls"} if "balls" in affinity else {})
+    params = {"min_samples": 5} if affinity == "path" else params
+    rows = X.astype(kind)
+    model = DominantSets(2, affinity=affinity.split()[0], affinity_params=params).fit(rows[:SOME])
+    assert isolation_of(model.similarity_) is not None
+    work, there = placing.Placing.of(model), torch.tensor(rows)
+    labels, typical = work.everywhere(rows)
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "ON_DEVICE", {"cuda": 2**16, "cpu": 2**16})
+        patched.setattr(search.Exact, "kneighbors", _not_here)
+        assert work.stays("cpu")
+        found = pickle.loads(pickle.dumps(work)).everywhere(there)
+        assert nearby(work.similarity, "cpu")._there is None
+        bad = there.clone()
+        bad[N // 2, 0] = torch.nan
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            work.everywhere(bad)
+    assert {0, 1} <= set(labels)
+    np.testing.assert_array_equal(found[0], labels)
+    np.testing.assert_allclose(found[1], typical, atol=1e-2)  # rounding may change a rank by one
+
+
+def _not_here(index, rows):
+    assert rows.shape[1] > 2  # places of an embedding are here
+    return NearestNeighbors(n_neighbors=index._search.n_neighbors).fit(index._search._fit_X).kneighbors(rows)
+
+
+def test_what_needs_rows_on_the_host_gets_them():
+    work = placing.Placing.of(DominantSets(2, affinity="sqeuclidean").fit(X[:SOME]))
+    assert not work.stays("cuda")
+    assert not work.stays("cpu")
+    words = np.abs(X[:SOME]) + 0.1
+    model = DominantSets(2, affinity="diffusion", affinity_params={"metric": "cosine"}).fit(words)
+    assert not placing.Placing.of(model).stays("cuda")
+    for options in ({"assign": None}, {"assign": "average"}, {"noise": "cores"}):
+        model = DominantSets(2, affinity="path", **options).fit(X[:SOME])
+        assert not placing.Placing.of(model).stays("cuda")

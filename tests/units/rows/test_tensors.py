@@ -599,3 +599,13 @@ def test_certificates_after_a_rough_sweep_are_those_of_all_payoffs(
         assert a.margin == pytest.approx(b.margin, rel=1e-9, abs=1e-12 * S.self_similarity)
         assert a.gap == pytest.approx(b.gap, abs=1e-12 * abs(a.value))
         assert a.status is b.status
+
+
+@pytest.mark.parametrize("affinity", ["sqeuclidean", "cosine", "linear"])
+def test_payoffs_of_a_part_are_those_of_all(affinity):
+    rows = np.abs(3.0 + np.random.default_rng(0).normal(size=(120, 4)))
+    some, support, weights = np.arange(40, 90), np.arange(10), np.full(10, 0.1)
+    here, there = as_similarity(rows, affinity), as_similarity(torch.tensor(rows), affinity)
+    for similarity in (here, there):
+        found = arrivals_of(similarity).payoffs_in(similarity.part(some), some, support, weights)
+        np.testing.assert_allclose(found, here.gradient(support, weights)[some], rtol=1e-9)
