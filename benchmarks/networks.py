@@ -160,8 +160,12 @@ def in_groups(A: sp.csr_array) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[sp.csr_array], np.ndarray]] = {
-    "DominantSets()": ours, "DominantSets(noise=None)": in_groups, "Leiden": leiden, "Infomap": infomap, "label propagation": propagated
-}  # fmt: skip
+    "DominantSets()": ours,
+    "DominantSets(noise=None)": in_groups,
+    "Leiden": leiden,
+    "Infomap": infomap,
+    "label propagation": propagated,
+}
 
 
 def scores(graphs: list[tuple[sp.csr_array, np.ndarray]]) -> dict[str, dict[str, float]]:
