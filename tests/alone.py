@@ -85,7 +85,18 @@ def gpu() -> None:
     fit(torch.tensor(X))
 
 
-EXTRAS = {"": fit, "plot": plot, "cli": cli, "io": io, "dask": dask, "gpu": gpu}
+def tables() -> None:
+    from dominantsets import TablePreparer
+
+    said = ""
+    try:
+        TablePreparer().fit(X)  # a frame comes with a library of its own
+    except ValueError as error:
+        said = str(error)
+    assert "a data frame is needed, got a ndarray" in said
+
+
+EXTRAS = {"": fit, "plot": plot, "cli": cli, "io": io, "dask": dask, "gpu": gpu, "tables": tables}
 
 if __name__ == "__main__":
     EXTRAS[sys.argv[1]]()

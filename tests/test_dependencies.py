@@ -19,7 +19,7 @@ from alone import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USERS = ("plot", "cli", "io", "dask", "gpu")  # extras of the package's own parts
+USERS = ("plot", "cli", "io", "dask", "gpu", "tables")  # extras of the package's own parts
 OF_OTHERS = (
     "networkx",
     "scanpy",

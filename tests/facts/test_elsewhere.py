@@ -56,7 +56,7 @@ class TestNetworkx:
     @pytest.mark.parametrize(
         ("graph", "options", "words"),
         [
-            (nx.DiGraph([(0, 1)]), {}, "directed"),
+            (nx.DiGraph([(0, 1)]), {"affinity": "precomputed_distance"}, "directed"),
             (nx.Graph(), {}, "no nodes"),
             (nx.path_graph(4), {"affinity": "rbf"}, "affinity='rbf' is for features"),
         ],
