@@ -23,6 +23,7 @@ MANY = 10  # dimensions above which an embedding in few is tried, and densities 
 # Objects up to which trees, by the number of features, walks and places take seconds: more are placed.
 TREES = ((3, 1_000_000), (6, 200_000), (10, 50_000), (np.inf, 20_000))
 WALKS, PLACES = 20_000, 200_000
+SHAPES = ("path", "diffusion", "embedding")  # affinities of groups of any shape
 LANDMARKS = 50_000  # largest number of objects that are fitted where others are placed, but for trees
 FEWEST = 20_000  # and the smallest, however little memory is free
 SEEN = 100_000, 2**25  # rows and numbers from which units are found
@@ -83,9 +84,14 @@ class Rows:
         self.is_part = self.n < self._n_all
         self.whole: Similarity | None = everything if self.is_part else None
 
-    def _suits(self, most: float) -> bool:
-        """Whether a way that takes seconds for so many objects can be taken."""
-        return self._n_all <= most or not self._data.whole
+    def _sensible(self, ways: list[Way]) -> list[Way]:
+        """Those to try: for groups of any shape on some objects only where no affinity takes all of them."""
+        whole = [way for way in ways if self._n_all <= self._most(way)]
+        if self._data.whole:
+            return whole
+        if any(way[0] in SHAPES for way in whole):
+            return [way for way in ways if way in whole or way[0] not in SHAPES]
+        return ways
 
     def _most(self, way: Way) -> float:
         """The objects up to which all are fitted."""
@@ -123,7 +129,7 @@ class PointSample(Rows):
             ways.append(("ellipses", {}))
         if d > MANY:
             ways.append(("embedding", {}))
-        return [way for way in ways if self._suits(self._most(way))]
+        return self._sensible(ways)
 
     def _most(self, way: Way) -> float:
         if way[0] == "path":
@@ -153,7 +159,7 @@ class WordSample(Rows):
         number = {} if n_clusters is None else {"n_components": n_clusters}
         ways.append(("diffusion", {"metric": "cosine", **number}))
         ways.append(("embedding", {"metric": "cosine"}))
-        return [way for way in ways if self._suits(self._most(way))]
+        return self._sensible(ways)
 
     def _most(self, way: Way) -> float:
         return {"diffusion": WALKS, "embedding": self._places}.get(way[0], np.inf)
