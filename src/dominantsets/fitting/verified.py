@@ -314,7 +314,7 @@ def _check_again(model: Any, X: Any, copies: Copies | None) -> None:
     again = type(model)(**params)
     if not isinstance(X, Similarity):
         sparse = sp.issparse(X) and model.affinity_ in PRODUCTS
-        if sparse or isinstance(X, np.memmap):  # for which "auto" means another affinity
+        if sparse:  # for which "auto" means another affinity
             again.affinity, again.affinity_params = model.affinity_, model.affinity_params_
         X = X.toarray() if sparse else X
         # the same order of sums, which decides between objects that are tied
