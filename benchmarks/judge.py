@@ -3,6 +3,8 @@
     python benchmarks/judge.py candidates --seeds 0:400   # what is compared, and what rules may look at
     python benchmarks/judge.py calls --seeds 20000:20200  # DominantSets() and DominantSets(k) beside rivals
     python benchmarks/judge.py nulls --seeds 0:1500       # sets without groups: how many clusters are found
+    python benchmarks/judge.py turned --seeds 1:160       # rows turned, scaled, moved and in another order
+    python benchmarks/judge.py times                      # seconds of the second fit: results/judge.json
     python benchmarks/judge.py tables                     # of what is there: results/judge.json
 
 Sets are drawn by ``_drawn.py``, and 60 by scikit-learn's ``make_blobs``. Even seeds below 1,000 are for
@@ -28,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _machine import machine, pin_threads
 
 if __name__ == "__main__":
-    pin_threads(1)
+    pin_threads(2 if "times" in sys.argv else 1)
 import numpy as np
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import make_blobs
@@ -48,6 +50,7 @@ HERE = Path(__file__).parent
 KEPT, RESULT = HERE.parent / "build", HERE / "results" / "judge.json"
 LARGEST, LARGEST_REAL = 1_000, 2_000  # objects of a set; of more, a sample
 BLOBS = 60  # sets of make_blobs
+AXES = ("unlike_units", "binary", "counts", "mixed", "rounded")  # families with columns that mean something
 RELIABLE = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)  # expected agreements, in bins
 
 Row = dict[str, Any]
@@ -128,6 +131,33 @@ def candidates(one: Set) -> Row:
             for c, found in zip(judge._tried, judge._found, strict=True)
         ]
         out[f"{key}, one"] = taken.n_clusters <= 1
+    return out
+
+
+def turned(one: Set) -> Row | None:
+    """Agreement of the labels with those of the same data turned, scaled, moved and in another order."""
+    name, X, _ = one
+    n, d = X.shape
+    if d < 2 or name.startswith(AXES):
+        return None
+    random = np.random.RandomState(n)
+    turn, order = np.linalg.qr(random.normal(size=(d, d)))[0], random.permutation(n)
+    first, second = DominantSets().fit(X), DominantSets().fit((7.3 * X @ turn + 5.0)[order])
+    same = float(adjusted_rand_score(first.labels_[order], second.labels_))
+    return {"name": name, "same": same, "affinity": [first.affinity_, second.affinity_]}
+
+
+def times() -> Row:
+    """Seconds of the second fit of overlapping round groups, the number unknown and given."""
+    out: Row = {}
+    for n, d in ((1_000, 5), (3_000, 5), (20_000, 5), (1_000_000, 10)):
+        X, _ = make_blobs(n, centers=8, n_features=d, cluster_std=3.0, random_state=1)
+        out[f"{n:,} x {d}"] = {}
+        for key, k in (("unknown", None), ("given", 8)):
+            for _ in range(2):
+                begin = time.perf_counter()
+                DominantSets(k).fit(X)
+                out[f"{n:,} x {d}"][key] = round(time.perf_counter() - begin, 2)
     return out
 
 
@@ -295,6 +325,12 @@ def tables() -> Row:
         out["reliability"] = reliability(
             [row for row in calls if part_of(row["name"]) != "even seeds (chosen on)"]
         )
+    some = [row["same"] for row in kept("turned")]
+    if some:
+        equal = round(float(np.mean([same == 1.0 for same in some])), 3)
+        out["turned"] = {"sets": len(some), "equal": equal, "mean": round(float(np.mean(some)), 3)}
+    if (KEPT / "judge-times.json").exists():
+        out["seconds, two threads"] = json.loads((KEPT / "judge-times.json").read_text("utf-8"))
     if nulls:
         out["nulls"] = {"sets": len(nulls), "two clusters or more": share(nulls)} | {
             f"{d} features": share([row for row in nulls if row["d"] == d])
@@ -347,7 +383,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("candidates", "calls", "nulls", "tables"))
+    parser.add_argument("what", choices=("candidates", "calls", "nulls", "turned", "times", "tables"))
     parser.add_argument("--seeds", default="0:400", help="from:to")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     args = parser.parse_args()
@@ -358,18 +394,22 @@ def main() -> None:
         print(json.dumps(found, indent=1))
         return
     KEPT.mkdir(exist_ok=True)
+    if args.what == "times":
+        (KEPT / "judge-times.json").write_text(json.dumps(times()), encoding="utf-8")
+        return
     done = {row["name"] for row in kept(args.what)}
     kind = "null" if args.what == "nulls" else "drawn"
     todo = [one for one in sets(kind, range(*map(int, args.seeds.split(":")))) if one[0] not in done]
-    work = candidates if args.what == "candidates" else call
+    work = {"candidates": candidates, "turned": turned}.get(args.what, call)
     with (
         Pool(args.processes) as pool,
         (KEPT / f"judge-{args.what}.jsonl").open("a", encoding="utf-8") as file,
     ):
         for row in pool.imap_unordered(work, todo):
-            file.write(json.dumps(row) + "\n")
-            file.flush()
-            print(row["name"], flush=True)
+            if row is not None:
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+                print(row["name"], flush=True)
 
 
 if __name__ == "__main__":

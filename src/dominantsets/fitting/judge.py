@@ -58,6 +58,7 @@ CLEAR = 0.95  # least stability of clear clusters, and agreement with another af
 DIGITS = 6  # of a score: candidates that differ by less are equal, and the first of them is taken
 CERTAIN = 0.8  # certainty of a mixture from which it is an answer by itself (docs/decisions.md)
 MISSING = 2.0  # taken off for each cluster that is missing: more than stability and separation can bring
+HARDLY = 0.1  # of a score: what a fit of some objects must bring, which takes ten times as long
 HURRIED = 0.3  # seconds for an answer after Ctrl-C
 
 
@@ -454,11 +455,22 @@ class _Judge:
                 return title
         return None
 
+    def _of_all(self, best: TriedAffinity) -> TriedAffinity:
+        """Where a fit of some objects is hardly better than one of all, with as many clusters, the latter."""
+        if self._sample.fitted((best.affinity, best.params)) is None:
+            return best
+        others = [
+            c for c in self._tried if c.n_clusters == best.n_clusters and c.score >= best.score - HARDLY
+        ]
+        others = [c for c in others if self._sample.fitted((c.affinity, c.params)) is None]
+        return max(others, key=lambda c: round(c.score, DIGITS), default=best)
+
     def _best(self) -> Choice:
         """The candidate with the highest score (of equal ones the first), or a finer one that is clear."""
         coarse = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
         clear = self._clear(coarse)
         best, same = clear or (coarse, "")
+        best = self._of_all(best)
         if self._wanted is None and best.reproduced < STABLE:
             found = f"{best.title} with {best.n_clusters} clusters has the highest score"
             return self.usual(f"{found}, but is not stable ({best.reproduced:.2f}): one cluster.", 1)
