@@ -46,7 +46,7 @@ class Explained(Labels):
         Next: print(model.selection_) for the table, model.why(i) for one object.
         """
         check_is_fitted(self)
-        return self.selection_.summary(len(self.labels_), self.affinity_)
+        return self.selection_.summary(np.asarray(self.labels_), self.affinity_)
 
     def __str__(self) -> str:
         return self.summary() if hasattr(self, "selection_") else repr(self)

@@ -49,3 +49,10 @@ def test_many_clusters_are_listed_in_part():
 def test_the_table_has_no_empty_column():
     for model in (DominantSets().fit(X), DominantSets(affinity="sqeuclidean").fit(X)):
         assert "nan" not in str(model.selection_)
+
+
+def test_objects_with_weights_are_counted_once():
+    weights = np.where(np.arange(len(X)) < 5, 0.0, 3.0)
+    model = DominantSets(affinity="sqeuclidean").fit(X, sample_weight=weights)
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
+    assert str(model).splitlines()[0] == f"3 clusters in 240 objects: {', '.join(map(str, sizes))}."

@@ -165,9 +165,9 @@ class Selection:
         above = [self.choice] if self.choice else []
         return "\n".join([*above, *(lines if self.rows else []), *(part for part in parts if part)])
 
-    def summary(self, n: int, affinity: str) -> str:
-        """Five lines: the clusters of n objects, noise, similarity, what to expect, and what to try next."""
-        sizes = [row.labelled for row in self.rows]
+    def summary(self, labels: Ints, affinity: str) -> str:
+        """Five lines: the clusters, noise, similarity, what agreement to expect, and what to try next."""
+        n, sizes = labels.size, sizes_of(labels, len(self.rows)).tolist()
         listed = ", ".join(f"{size:,}" for size in sizes[:LISTED])
         if len(sizes) > LISTED:
             listed += (
