@@ -42,6 +42,11 @@ class Column(NamedTuple):
         return np.array([value is None for value in self.values], dtype=bool)
 
     @property
+    def is_infinite(self) -> bool:
+        """Whether a number is infinite."""
+        return self.values.dtype == np.float64 and bool(np.isinf(self.values).any())
+
+    @property
     def reason_to_drop(self) -> str:
         """Why the column says nothing of groups; empty if it may."""
         if self.kind not in ("numbers", "yes or no", "dates", "text"):
@@ -111,6 +116,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns = list(columns_of(X))
         self.report_: list[str] = []
         self._makers: dict[str, _Maker] = {}
+        endless = [column.name for column in columns if column.is_infinite]
+        if endless:
+            raise ValueError(
+                f"{_listed(endless)} has infinite values: replace them, or make them gaps (nan)."
+            )
         for column in columns:
             reason = column.reason_to_drop
             if reason:
@@ -214,19 +224,20 @@ def columns_of(frame: Any) -> Iterator[Column]:
         table = nw.from_native(frame, eager_only=True)
     except TypeError as error:
         raise ValueError(f"a data frame is needed, got a {type(frame).__name__}.") from error
-    for name in table.columns:
-        series = table[name]
-        kind = series.dtype
+    except ValueError as error:
+        raise ValueError(f"the columns of the data frame need names of their own: {error}") from error
+    for series in table.iter_columns():
+        name, kind = str(series.name), series.dtype
         if kind == nw.Boolean:
-            yield Column(str(name), "yes or no", _floats(series))
+            yield Column(name, "yes or no", _floats(series))
         elif kind.is_numeric():
-            yield Column(str(name), "numbers", _floats(series))
+            yield Column(name, "numbers", _floats(series))
         elif kind in (nw.Date, nw.Datetime):
-            yield Column(str(name), "dates", _dates(series))
+            yield Column(name, "dates", _dates(series))
         elif kind in (nw.String, nw.Categorical, nw.Enum, nw.Object):
-            yield _text(str(name), series)
+            yield _text(name, series)
         else:
-            yield Column(str(name), f"values of type {kind}", np.array([None] * len(series), dtype=object))
+            yield Column(name, f"values of type {kind}", np.array([None] * len(series), dtype=object))
 
 
 def refusal(frame: Any, error: Exception) -> ValueError:
@@ -245,6 +256,8 @@ def refusal(frame: Any, error: Exception) -> ValueError:
             said += [
                 f"{c.name} has no value in {c.gaps.sum():,} of {c.gaps.size:,} rows" for c in gaps[:SHOWN]
             ]
+    endless = [column.name for column in columns if column.is_infinite]
+    said += [f"{_listed(endless)} has infinite values"] if endless else []
     if not said:
         return ValueError(str(error))
     return ValueError(

@@ -135,3 +135,15 @@ def test_row_numbers_are_named():
     frame = pd.DataFrame({"id": table["id"], "income": table["income"]})
     with pytest.warns(UserWarning, match="id numbers the rows and counts as a feature"):
         DominantSets(3).fit(frame)
+
+
+def test_names_that_are_numbers_or_come_twice_and_infinite_values():
+    frame = pd.DataFrame({0: [1.0, 2.0, 3.0, 4.0], 1: ["a", "b", "a", "b"]})
+    preparer = TablePreparer().fit(frame)
+    assert preparer.get_feature_names_out().tolist() == ["1=a", "1=b"]  # column 0 numbers the rows
+    twice = pd.DataFrame([[1.0, 2.0, "x"], [5.0, 3.0, "y"]], columns=["a", "a", "b"])
+    for take in (TablePreparer().fit, DominantSets().fit):
+        with pytest.raises(ValueError, match="names of their own"):
+            take(twice)
+        with pytest.raises(ValueError, match="a has infinite values"):
+            take(pd.DataFrame({"a": [1.0, np.inf, 2.0, 7.0], "b": [1.0, 5.0, 2.0, 7.0]}))
