@@ -226,7 +226,7 @@ def columns_of(frame: Any) -> Iterator[Column]:
         raise ValueError(f"a data frame is needed, got a {type(frame).__name__}.") from error
     except ValueError as error:
         raise ValueError(f"the columns of the data frame need names of their own: {error}") from error
-    for series in table.iter_columns():
+    for series in (table[:, k] for k in range(table.shape[1])):
         name, kind = str(series.name), series.dtype
         if kind == nw.Boolean:
             yield Column(name, "yes or no", _floats(series))

@@ -146,3 +146,18 @@ def test_the_groups_of_all_objects_are_found_once(options, trees, monkeypatch):
     assert model.affinity_ == "sqeuclidean"
     assert "_kept_scales" not in vars(model.similarity_)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+def test_a_fit_of_some_objects_must_be_clearly_better(monkeypatch):
+    """Round groups are as good by walks; half circles are not, and only some of their objects are fitted."""
+    monkeypatch.setattr(samples, "TREES", ((np.inf, 100),))
+    monkeypatch.setattr(samples, "WALKS", 100)
+    monkeypatch.setattr(samples, "FEWEST", 200)
+    clouds, y = make_blobs(600, centers=[(0, 0), (9, 0), (0, 9)], random_state=0)
+    choice = DominantSets(3).fit(clouds).choice_
+    assert any(c.title == "diffusion" for c in choice.candidates)
+    assert choice.fitted is None
+    circles, y = make_moons(600, noise=0.05, random_state=0)
+    model = DominantSets(2).fit(circles)
+    assert 200 <= len(model.choice_.fitted) < 600
+    assert adjusted_rand_score(y, model.labels_) == 1.0
