@@ -469,8 +469,8 @@ class _Judge:
         """The candidate with the highest score (of equal ones the first), or a finer one that is clear."""
         coarse = max(self._tried, key=lambda candidate: round(candidate.score, DIGITS))
         clear = self._clear(coarse)
-        found, same = clear or (coarse, "")
-        best = self._of_all(found)
+        first, same = clear or (coarse, "")
+        best = self._of_all(first)
         if self._wanted is None and best.reproduced < STABLE:
             found = f"{best.title} with {best.n_clusters} clusters has the highest score"
             return self.usual(f"{found}, but is not stable ({best.reproduced:.2f}): one cluster.", 1)
@@ -481,9 +481,9 @@ class _Judge:
                 f"{best.title} with {best.n_clusters} clusters is clear ({same} has nearly the same), and "
             )
             reason += f"finer than {coarse.title} with {coarse.n_clusters}, which has the highest score"
-        if best is not found:
+        if best is not first:
             reason = (
-                f"{best.title} with {best.n_clusters} clusters has hardly a lower score than {found.title}, "
+                f"{best.title} with {best.n_clusters} clusters has hardly a lower score than {first.title}, "
             )
             reason += "of which a fit would be one of some objects"
         reason += f": its clusters are stable (adjusted Rand index with subsamples {best.stability:.2f}) "
